@@ -1,0 +1,10 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// commands lists every verb, in the order help shows them.
+func commands(env *Env) []*cobra.Command {
+	return []*cobra.Command{
+		newVersionCmd(env),
+	}
+}
