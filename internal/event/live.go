@@ -1,0 +1,16 @@
+package event
+
+// OutputDelta is a fragment of answer text as it arrives. The committed
+// message carries the whole text.
+type OutputDelta struct {
+	liveOnly
+	Text string
+}
+
+// TaskProgress is tool output shown while the tool runs. A marker keeps its
+// place in the log; the final output carries the whole.
+type TaskProgress struct {
+	liveOnly
+	TaskID string
+	Chunk  string
+}
