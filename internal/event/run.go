@@ -229,3 +229,14 @@ type StepBudget struct {
 	Used  int64  `json:"used"`
 	State string `json:"state"` // "ok", "winding_down", "exhausted"
 }
+
+// RunUsage totals the model calls of a run, just before it ends. CostMicros is
+// nil when one of the calls has no known price.
+type RunUsage struct {
+	runEvent
+	CostMicros *int64 `json:"cost_micro_usd"`
+	ModelCalls int    `json:"model_calls"`
+	Steps      int    `json:"steps"`
+	ToolCalls  int    `json:"tool_calls"`
+	Usage      Usage  `json:"usage"`
+}
