@@ -37,6 +37,16 @@ func (c Class) Retryable() bool {
 	return false
 }
 
+// Known reports whether c is one of the classes above.
+func (c Class) Known() bool {
+	switch c {
+	case RateLimit, Overloaded, Server, Network, Quota, Billing, Authentication,
+		InvalidRequest, ModelNotFound, ContextLength, OutputLimit, NotReachable, Cancelled:
+		return true
+	}
+	return false
+}
+
 // Error is a failed attempt.
 type Error struct {
 	Class     Class
