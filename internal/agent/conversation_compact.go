@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/provider"
+)
+
+// keptUserBytes bounds how much of the person's own words survives a
+// compaction whole; beyond it the middle of a message is cut, because a pasted
+// file must not make every later compaction useless.
+const keptUserBytes = 16 << 10
+
+// install replaces everything up to the summary's cursor by the person's own
+// messages and the summary.
+func (c *Conversation) install(r event.Recorded, b event.CompactionInstalled) {
+	var kept []entry
+	rest := len(c.entries)
+	for i, e := range c.entries {
+		if e.seq > b.Through.Sequence {
+			rest = i
+			break
+		}
+		if e.item.User != nil {
+			m := *e.item.User
+			m.Text = cutMiddle(m.Text, keptUserBytes)
+			e.item.User = &m
+			kept = append(kept, e)
+		}
+	}
+	suffix := c.entries[rest:]
+	c.entries = append(kept, entry{seq: b.Through.Sequence, item: provider.Item{Developer: &provider.DeveloperMessage{
+		Text: "Earlier work of this session was summarised to save room. The person's messages above are kept; everything else up to here is in this summary:\n\n" + b.Replacement.Text,
+	}}})
+	c.entries = append(c.entries, suffix...)
+	c.compacted++
+}
+
+// clear replaces the texts of results that were moved to files.
+func (c *Conversation) clear(b event.ResultsCleared) {
+	texts := make(map[string]string, len(b.Cleared))
+	for _, r := range b.Cleared {
+		texts[r.CallID] = r.Text
+	}
+	for i, e := range c.entries {
+		if e.item.ToolResult == nil {
+			continue
+		}
+		if text, ok := texts[e.item.ToolResult.CallID]; ok {
+			m := *e.item.ToolResult
+			m.Text = text
+			c.entries[i].item.ToolResult = &m
+			c.entries[i].images = nil
+		}
+	}
+}
+
+// clearable lists old results worth moving to files: those before the newest
+// keep bytes of conversation that are longer than min bytes, oldest first.
+func (c *Conversation) clearable(keep, min int64) []*provider.ToolResult {
+	var recent int64
+	cut := 0
+	for i := len(c.entries) - 1; i >= 0; i-- {
+		if recent += itemBytes(c.entries[i].item); recent > keep {
+			cut = i
+			break
+		}
+	}
+	var out []*provider.ToolResult
+	for _, e := range c.entries[:cut] {
+		if r := e.item.ToolResult; r != nil && int64(len(r.Text)) > min && !strings.HasPrefix(r.Text, clearedPrefix) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+const clearedPrefix = "[result cleared to save room"
+
+func clearedText(path string, size int) string {
+	return fmt.Sprintf("%s: %d bytes, full output saved to: %s]", clearedPrefix, size, path)
+}
+
+// boundary is the newest place to summarise through that leaves at least keep
+// bytes of conversation after it, no call apart from its result and nothing of
+// an open batch summarised. head is the sequence of the first entry and tail
+// of the last. ok is false when there is nothing to summarise.
+func (c *Conversation) boundary(keep int64) (through, head, tail int64, ok bool) {
+	if len(c.entries) == 0 {
+		return 0, 0, 0, false
+	}
+	open := map[string]bool{}
+	var suffix int64
+	for i := len(c.entries) - 1; i > 0; i-- {
+		e := c.entries[i]
+		suffix += itemBytes(e.item)
+		switch {
+		case e.item.ToolResult != nil:
+			open[e.item.ToolResult.CallID] = true
+		case e.item.ToolCall != nil:
+			delete(open, e.item.ToolCall.CallID)
+		}
+		prev := c.entries[i-1]
+		apart := prev.seq == e.seq || prev.item.Reasoning != nil
+		if suffix >= keep && len(open) == 0 && !apart {
+			return prev.seq, c.entries[0].seq, c.entries[len(c.entries)-1].seq, true
+		}
+	}
+	return 0, 0, 0, false
+}
+
+// upTo is the conversation as far as through, for the model that summarises.
+func (c *Conversation) upTo(through int64) *Conversation {
+	part := NewConversation()
+	for _, e := range c.entries {
+		if e.seq > through {
+			break
+		}
+		part.entries = append(part.entries, e)
+	}
+	return part
+}
+
+func cutMiddle(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := s[:limit/2], s[len(s)-limit/2:]
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[… %d bytes cut …]\n", len(s)-limit) + strings.ToValidUTF8(tail, "")
+}
