@@ -37,7 +37,17 @@ func LockPath(path string) string {
 // lock file from the read to the write. old is nil when there is no file. A
 // nil or equal result writes nothing. A file that is written keeps its mode,
 // or gets mode when it is new; missing directories are made with PrivateDir.
-func Update(ctx context.Context, path string, mode fs.FileMode, change func(old []byte) ([]byte, error)) (err error) {
+func Update(ctx context.Context, path string, mode fs.FileMode, change func(old []byte) ([]byte, error)) error {
+	return update(ctx, path, change, func(next []byte) error { return Write(path, next, mode) })
+}
+
+// UpdateSecret is Update for a file that holds secrets: whatever its mode was,
+// a write makes it Private.
+func UpdateSecret(ctx context.Context, path string, change func(old []byte) ([]byte, error)) error {
+	return update(ctx, path, change, func(next []byte) error { return write(path, next, Private, false) })
+}
+
+func update(ctx context.Context, path string, change func(old []byte) ([]byte, error), write func([]byte) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), PrivateDir); err != nil {
 		return fmt.Errorf("make the directory of %s: %w", path, err)
 	}
@@ -63,7 +73,7 @@ func Update(ctx context.Context, path string, mode fs.FileMode, change func(old 
 	if next == nil || old != nil && bytes.Equal(old, next) {
 		return nil
 	}
-	return Write(path, next, mode)
+	return write(next)
 }
 
 // Write replaces path's content: a temporary file beside it is written, made
@@ -71,6 +81,10 @@ func Update(ctx context.Context, path string, mode fs.FileMode, change func(old 
 // When path is a symbolic link the file it names is replaced and the link
 // stays, so that settings kept elsewhere remain linked.
 func Write(path string, data []byte, mode fs.FileMode) error {
+	return write(path, data, mode, true)
+}
+
+func write(path string, data []byte, mode fs.FileMode, keepMode bool) error {
 	target, err := resolve(path)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -79,8 +93,9 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("write %s: not a regular file", path)
-	case err == nil:
+	case err == nil && keepMode:
 		mode = info.Mode().Perm()
+	case err == nil:
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("write %s: %w", path, err)
 	}
