@@ -1,0 +1,7 @@
+//go:build !windows
+
+package fault
+
+import "syscall"
+
+const refusedErrno = syscall.ECONNREFUSED

@@ -1,0 +1,5 @@
+package fault
+
+import "golang.org/x/sys/windows"
+
+const refusedErrno = windows.WSAECONNREFUSED
