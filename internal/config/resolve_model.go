@@ -132,7 +132,7 @@ func (r *resolver) table() string {
 	if e.Wire == "meta" || e.Wire == "anthropic" && !e.Custom {
 		return e.Wire
 	}
-	if t := models.TableOf(OriginOf(e.BaseURL)); t != "" {
+	if t := models.TableOf(e.BaseURL); t != "" {
 		return t
 	}
 	if e.Wire == "anthropic" {

@@ -49,11 +49,11 @@ func TestModelPrecedence(t *testing.T) {
 		{"environment over preset", Flags{Preset: p("fast")}, map[string]string{"MUSE_MODEL": "m"}, two, "m", "environment MUSE_MODEL"},
 		{"command line over all", Flags{Preset: p("fast"), Model: p("x")}, map[string]string{"MUSE_MODEL": "m"}, two, "x", "command line --model"},
 		{"settings of another provider", Flags{Provider: p("anthropic")}, nil, two, "claude-sonnet-4-6", "model table"},
-		{"provider of a preset", Flags{Preset: p("claude")}, nil, two, "claude-opus-5", "preset claude (/c/settings.json:7:40)"},
+		{"provider of a preset", Flags{Preset: p("claude")}, nil, two, "claude-opus-5", "preset claude (/c/settings.json:7:41)"},
 		{"preset of another provider", Flags{Preset: p("claude"), Provider: p("meta")}, nil, two, "muse-spark-1.3", "settings /c/settings.json:3:3"},
-		{"catalog default", Flags{}, nil, `{"schema_version":1,"model_catalog":[{"model_id":"a","provider_id":"openai","is_default":true},{"model_id":"b","provider_id":"meta","is_default":true}]}`, "b", "settings /c/settings.json:1:93"},
+		{"catalog default", Flags{}, nil, `{"schema_version":1,"model_catalog":[{"model_id":"a","provider_id":"openai","is_default":true},{"model_id":"b","provider_id":"meta","is_default":true}]}`, "b", "settings /c/settings.json:1:96"},
 		{"contributor is no default", Flags{}, nil, `{"schema_version":1,"model_catalog":[{"model_id":"b-contributor","provider_id":"meta","is_default":true}]}`, "muse-wonder-1.0", "built-in default for meta"},
-		{"default of an own provider", Flags{Provider: p("lab")}, nil, `{"schema_version":1,"openmuse":{"providers":{"lab":{"wire":"openai-chat","base_url":"http://lab/v1","default_model":"q"}}}}`, "q", "settings /c/settings.json:1:104"},
+		{"default of an own provider", Flags{Provider: p("lab")}, nil, `{"schema_version":1,"openmuse":{"providers":{"lab":{"wire":"openai-chat","base_url":"http://lab/v1","default_model":"q"}}}}`, "q", "settings /c/settings.json:1:101"},
 		{"echo needs none", Flags{Provider: p("echo")}, nil, `{"schema_version":1}`, "", "built-in default"},
 	}
 	for _, tt := range tests {

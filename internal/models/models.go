@@ -11,6 +11,7 @@ package models
 import (
 	"embed"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,15 +115,37 @@ func Default(table string) string {
 	return ""
 }
 
-// TableOf names the table of the service at an origin such as
-// "https://api.openai.com", "" when none is known.
-func TableOf(origin string) string {
-	for line := range strings.Lines(read("origins")) {
-		if at, table, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && at == origin {
-			return table
+// TableOf names the table of the service at a base URL, "" when none is known.
+// Services that share a host are told apart by path.
+func TableOf(baseURL string) string {
+	best, bestLen := "", -1
+	for line := range strings.Lines(read("endpoints")) {
+		address, table, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		if !ok {
+			continue
+		}
+		shared := sharedPath(address, baseURL)
+		if shared > bestLen {
+			best, bestLen = table, shared
 		}
 	}
-	return ""
+	return best
+}
+
+// sharedPath counts the leading path elements that two URLs of one origin have
+// in common; -1 means that the origins differ.
+func sharedPath(a, b string) int {
+	ua, errA := url.Parse(a)
+	ub, errB := url.Parse(b)
+	if errA != nil || errB != nil || ua.Scheme != ub.Scheme || !strings.EqualFold(ua.Host, ub.Host) || ua.Host == "" {
+		return -1
+	}
+	pa, pb := strings.Split(strings.Trim(ua.Path, "/"), "/"), strings.Split(strings.Trim(ub.Path, "/"), "/")
+	n := 0
+	for n < len(pa) && n < len(pb) && pa[n] == pb[n] {
+		n++
+	}
+	return n
 }
 
 // isContributor follows the naming rule of seed 001: such models end in
