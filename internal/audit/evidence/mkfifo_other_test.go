@@ -1,0 +1,7 @@
+//go:build !linux
+
+package evidence
+
+import "errors"
+
+func mkfifo(string) error { return errors.ErrUnsupported }
