@@ -25,6 +25,7 @@ type Auth struct {
 	// is not understood.
 	Warnings []string
 	doc      *jsondoc.Document
+	broken   error // why the file could not be read
 }
 
 // AuthEntry is what is stored for one provider.

@@ -27,6 +27,10 @@ func (k Key) AllowedFor(u *url.URL) bool {
 	return k.Value != "" && slices.Contains(k.Origins, originOf(u))
 }
 
+// Stored reports whether the key was kept for later runs (in auth.json, or
+// behind a command) rather than given for this one.
+func (k Key) Stored() bool { return k.Source.Layer == Stored || k.Command != nil }
+
 // String is the masked key.
 func (k Key) String() string { return Mask(k.Value) }
 
@@ -186,6 +190,9 @@ func (k *keyFinder) fromEnvironment(context.Context) (Key, error) {
 }
 
 func (k *keyFinder) fromStore(context.Context) (Key, error) {
+	if a := k.in.Auth; a != nil && a.broken != nil {
+		return Key{}, fmt.Errorf("the stored credentials cannot be read: %w", a.broken)
+	}
 	e := k.in.Auth.entryFor(k.endpoint)
 	if e == nil || !e.HasKey() {
 		return Key{}, nil

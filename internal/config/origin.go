@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 )
 
@@ -20,6 +21,15 @@ const (
 	Stored           // auth.json; keys and their address only
 	Catalog          // a table of models
 )
+
+// String is the layer as JSON output spells it.
+func (l Layer) String() string {
+	names := [...]string{"built-in", "enterprise_defaults", "settings", "preset", "environment", "command_line", "enterprise_policy", "stored_credentials", "model_table"}
+	if l < 0 || int(l) >= len(names) {
+		return "unknown"
+	}
+	return names[l]
+}
 
 // Origin is one value's source.
 type Origin struct {
@@ -59,6 +69,18 @@ func (o Origin) String() string {
 		return "built-in default for " + o.Name
 	}
 	return "built-in default"
+}
+
+// Short is the source in a word, as one line errors name a key's: the
+// variable, the flag, the preset, or the file's name.
+func (o Origin) Short() string {
+	switch {
+	case o.Layer == Environment || o.Layer == CommandLine || o.Layer == Preset:
+		return o.Name
+	case o.File != "":
+		return filepath.Base(o.File)
+	}
+	return o.String()
 }
 
 func (o Origin) place() string {

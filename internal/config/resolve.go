@@ -67,7 +67,7 @@ type Resolved struct {
 	ModelInfo models.Model
 
 	// Effort is what goes to the provider; EffortAsked what was asked for.
-	// They differ for ultra, which is xhigh on the wire.
+	// They differ for ultra and for levels that the model does not take.
 	Effort      provider.Effort
 	EffortAsked Value[provider.Effort]
 
@@ -141,16 +141,13 @@ type FlagError struct {
 
 func (e *FlagError) Error() string { return e.Problem }
 
-// The built-in defaults. Meta's client gives up after five attempts and after
-// 180 silent seconds (CLI.md 2.2 and 6); the others are ours.
+// The built-in defaults that have no other home. 180 silent seconds end a
+// stream (CLI.md 6); the others are ours.
 const (
-	defaultAttempts      = 5
-	defaultBaseDelay     = 500 * time.Millisecond
-	defaultRetryAfterCap = 60 * time.Second
-	defaultIdle          = 180 * time.Second
-	defaultFirstEvent    = 300 * time.Second
-	defaultSoft          = 0.75
-	defaultHard          = 0.9
+	defaultIdle       = 180 * time.Second
+	defaultFirstEvent = 300 * time.Second
+	defaultSoft       = 0.75
+	defaultHard       = 0.9
 )
 
 // CompactionDefault is the strategy in force when nobody names one.
@@ -172,17 +169,47 @@ type resolver struct {
 	own *ProviderSettings
 }
 
+// Load reads the files that values come from. What is missing is fine; stored
+// credentials that cannot be read only fail a run that needs them.
+func Load(getenv func(string) string) (Inputs, error) {
+	in := Inputs{Getenv: getenv}
+	var err error
+	if in.Paths, err = Locate(getenv); err != nil {
+		return in, err
+	}
+	if in.Settings, err = ReadSettings(in.Paths.SettingsFile()); err != nil {
+		return in, err
+	}
+	if in.Auth, err = ReadAuth(in.Paths.AuthFile()); err != nil {
+		in.Auth = &Auth{File: in.Paths.AuthFile(), broken: err}
+	}
+	return in, nil
+}
+
 // Resolve decides every value. It reads no file and starts no program.
 func Resolve(in Inputs) (Resolved, error) {
+	r := newResolver(in)
+	return r.run(r.resolvePreset, r.resolveProvider, r.resolveBaseURL, r.resolveModel, r.resolveEffort,
+		r.resolveRetry, r.resolveStream, r.resolveTransport, r.resolveCompaction, r.resolveRun,
+		r.resolvePersonal, r.checkOffline)
+}
+
+// ResolveEndpoint decides only what finding a key needs: provider, address and
+// transport. It works where Resolve lacks a model.
+func ResolveEndpoint(in Inputs) (Resolved, error) {
+	r := newResolver(in)
+	return r.run(r.resolvePreset, r.resolveProvider, r.resolveBaseURL, r.resolveTransport)
+}
+
+func newResolver(in Inputs) *resolver {
 	if in.Getenv == nil {
 		in.Getenv = func(string) string { return "" }
 	}
-	r := &resolver{in: in}
-	for _, step := range []func() error{
-		r.resolvePreset, r.resolveProvider, r.resolveBaseURL, r.resolveModel, r.resolveEffort,
-		r.resolveRetry, r.resolveStream, r.resolveTransport, r.resolveCompaction, r.resolveRun,
-		r.resolvePersonal, r.checkOffline,
-	} {
+	return &resolver{in: in}
+}
+
+func (r *resolver) run(steps ...func() error) (Resolved, error) {
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return r.out, err
 		}

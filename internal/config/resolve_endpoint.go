@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/openmuse/muse/internal/provider"
 )
 
 // resolveBaseURL decides the address. endpoint_transport in a file is about
@@ -217,7 +219,8 @@ func (r *resolver) file(v Value[string]) Value[string] {
 
 func (r *resolver) resolveRetry() error {
 	retry := &r.out.Retry
-	retry.MaxAttempts = builtin(defaultAttempts)
+	policy := provider.DefaultPolicy()
+	retry.MaxAttempts = builtin(policy.MaxAttempts)
 	for _, s := range []*Settings{r.in.Defaults, r.in.Settings} {
 		switch {
 		case s == nil:
@@ -227,8 +230,8 @@ func (r *resolver) resolveRetry() error {
 			retry.MaxAttempts = Value[int]{int(*s.ProviderRetry.MaxRetries) + 1, s.Origin("provider_retry", "max_retries")}
 		}
 	}
-	base := layered(r, defaultBaseDelay.Milliseconds(), func(s *Settings) *int64 { return s.ProviderRetry.BaseDelayMS }, "provider_retry", "base_delay_ms")
-	after := layered(r, defaultRetryAfterCap.Milliseconds(), func(s *Settings) *int64 { return s.ProviderRetry.RetryAfterCapMS }, "provider_retry", "retry_after_cap_ms")
+	base := layered(r, policy.Base.Milliseconds(), func(s *Settings) *int64 { return s.ProviderRetry.BaseDelayMS }, "provider_retry", "base_delay_ms")
+	after := layered(r, policy.RetryAfterCap.Milliseconds(), func(s *Settings) *int64 { return s.ProviderRetry.RetryAfterCapMS }, "provider_retry", "retry_after_cap_ms")
 	retry.BaseDelay = Value[time.Duration]{time.Duration(base.V) * time.Millisecond, base.Origin}
 	retry.RetryAfterCap = Value[time.Duration]{time.Duration(after.V) * time.Millisecond, after.Origin}
 	return nil

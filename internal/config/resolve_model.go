@@ -156,7 +156,9 @@ func (add ModelSettings) apply(m models.Model) models.Model {
 	set(&m.Label, add.Label)
 	set(&m.ContextLimit, add.ContextLimit)
 	set(&m.OutputLimit, add.OutputLimit)
-	set(&m.Efforts, add.Efforts)
+	if add.Efforts != nil {
+		m.Efforts, m.NoReasoning = *add.Efforts, len(*add.Efforts) == 0
+	}
 	set(&m.Images, add.Images)
 	set(&m.Contributor, add.Contributor)
 	if add.Price != nil {
@@ -196,19 +198,27 @@ func (r *resolver) resolveEffort() error {
 		r.out.EffortAsked = v
 		return nil
 	}
-	if v.V == provider.EffortNone && r.out.Endpoint.Wire == "meta" {
-		if v.Origin.Layer == CommandLine {
-			return &FlagError{"--reasoning-effort", "reasoning effort none is not supported by provider " + r.out.Provider.V}
+	if r.out.ModelInfo.NoReasoning {
+		r.out.EffortAsked = v
+		if v.Origin.Layer != BuiltIn {
+			r.warn("the model %s takes no reasoning effort: %s (%s) is not sent", r.out.Model.V, v.V, v.Origin)
 		}
-		return fmt.Errorf("reasoning_effort none (%s) is not supported by provider %s", v.Origin, r.out.Provider.V)
+		return nil
 	}
-	r.out.EffortAsked, r.out.Effort = v, v.V
-	if v.V == provider.EffortUltra {
-		r.out.Effort = provider.EffortXHigh
-		r.warn("reasoning effort ultra needs delegation, which is not available: using xhigh")
+	var takes []provider.Effort
+	for _, level := range r.out.ModelInfo.Efforts {
+		takes = append(takes, provider.Effort(level))
 	}
-	if known := r.out.ModelInfo.Efforts; len(known) > 0 && r.out.Effort != "" && v.Origin.Layer != BuiltIn && !slices.Contains(known, string(r.out.Effort)) {
-		r.warn("the model %s is listed with the efforts %s; %s is sent all the same", r.out.Model.V, strings.Join(known, ", "), r.out.Effort)
+	wire, note, err := provider.ResolveEffort(r.out.Endpoint.Wire, v.V, takes)
+	if err != nil {
+		if v.Origin.Layer == CommandLine {
+			return &FlagError{"--reasoning-effort", err.Error()}
+		}
+		return fmt.Errorf("reasoning_effort (%s): %w", v.Origin, err)
+	}
+	r.out.EffortAsked, r.out.Effort = v, wire
+	if note != "" && v.Origin.Layer != BuiltIn {
+		r.warn("%s", note)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func TestFlagErrors(t *testing.T) {
 		{"provider", Flags{Provider: p("antropic")}, `unknown provider "antropic" for --provider: did you mean "anthropic"?`},
 		{"preset", Flags{Preset: p("fst")}, `unknown preset "fst" for --preset: did you mean "fast"?`},
 		{"effort", Flags{ReasoningEffort: p("hihg")}, `invalid value "hihg" for --reasoning-effort: did you mean "high"?`},
-		{"none for meta", Flags{ReasoningEffort: p("none")}, "reasoning effort none is not supported by provider meta"},
+		{"none for meta", Flags{ReasoningEffort: p("none")}, "not available for provider meta"},
 		{"echo effort", Flags{Provider: p("echo"), ReasoningEffort: p("low")}, "provider echo does not support --reasoning-effort"},
 		{"echo image", Flags{Provider: p("echo"), Images: 1}, "provider echo does not support --image"},
 		{"echo parallel", Flags{Provider: p("echo"), ParallelToolCalls: p(false)}, "provider echo does not support --parallel-tool-calls"},
@@ -112,7 +112,8 @@ func TestEffort(t *testing.T) {
 		{"flag", two, Flags{ReasoningEffort: p("max")}, provider.EffortMax, "command line --reasoning-effort"},
 		{"ultra", two, Flags{ReasoningEffort: p("ultra")}, provider.EffortXHigh, "command line --reasoning-effort"},
 		{"others send nothing", `{"schema_version":1}`, Flags{Provider: p("openai")}, provider.EffortDefault, "built-in default"},
-		{"none elsewhere", `{"schema_version":1}`, Flags{Provider: p("openai"), ReasoningEffort: p("none")}, provider.EffortNone, "command line --reasoning-effort"},
+		{"none elsewhere", `{"schema_version":1}`, Flags{Provider: p("openai"), Model: p("my-model"), ReasoningEffort: p("none")}, provider.EffortNone, "command line --reasoning-effort"},
+		{"a level the model lacks", `{"schema_version":1}`, Flags{Model: p("muse-spark-1.2"), ReasoningEffort: p("max")}, provider.EffortXHigh, "command line --reasoning-effort"},
 		{"echo ignores settings", two, Flags{Provider: p("echo")}, provider.EffortDefault, "built-in default"},
 	}
 	for _, tt := range tests {

@@ -33,7 +33,9 @@ type Model struct {
 	// empty when it has none or they are not known.
 	Efforts       []string
 	DefaultEffort string
-	Images        bool
+	// NoReasoning models take no effort at all.
+	NoReasoning bool
+	Images      bool
 	// Contributor models are those whose provider trains on their input and
 	// output.
 	Contributor bool
@@ -50,8 +52,8 @@ const (
 )
 
 // The columns of a table file, separated by tabs. Prices are dollars for a
-// million tokens, empty where unknown; flags are letters: i takes images, c
-// contributor.
+// million tokens, empty where unknown; flags are letters: i takes images, n
+// takes no reasoning effort, c contributor.
 const (
 	colID = iota
 	colContext
@@ -208,6 +210,7 @@ func parseRow(line string) (Model, error) {
 		m.Efforts = strings.Split(f[colEfforts], ",")
 	}
 	m.Images = strings.Contains(f[colFlags], "i")
+	m.NoReasoning = strings.Contains(f[colFlags], "n")
 	m.Contributor = strings.Contains(f[colFlags], "c") || isContributor(m.ID)
 	if f[colInput] == "" {
 		return m, nil

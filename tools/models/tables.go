@@ -88,6 +88,9 @@ func tableRow(m model) (string, error) {
 	if m.Images {
 		flags += "i"
 	}
+	if !m.CanReason {
+		flags += "n"
+	}
 	if strings.HasSuffix(strings.SplitN(m.ID, ":", 2)[0], "-contributor") {
 		flags += "c"
 	}
