@@ -24,6 +24,14 @@ func newAuthCmd(env *Env) *cobra.Command {
 	return cmd
 }
 
+// noAuthArgs refuses arguments without repeating them: one may be a key.
+func noAuthArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return &UsageError{Command: cmd.CommandPath(), Message: "unexpected argument: keys are read from standard input, never from the command line"}
+}
+
 // maxKeyInput is more than any key: a longer input is a wrong file.
 const maxKeyInput = 64 << 10
 
@@ -39,7 +47,7 @@ func newAuthSetCmd(env *Env) *cobra.Command {
 		Short: "Store an API key, read from standard input",
 		Long: "Store an API key, read from standard input so that it is in no process list and no shell history.\n" +
 			"The key is only ever sent to the provider's own host, or to the host of --base-url.",
-		Args: cobra.NoArgs,
+		Args: noAuthArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAuthSet(cmd.Context(), env, opts) },
 	}
 	f := cmd.Flags()
@@ -103,7 +111,7 @@ func newAuthLogoutCmd(env *Env) *cobra.Command {
 		Use:     "logout",
 		Aliases: []string{"remove"},
 		Short:   "Forget what is stored for a provider",
-		Args:    cobra.NoArgs,
+		Args:    noAuthArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runAuthLogout(cmd.Context(), env, opts) },
 	}
 	cmd.Flags().StringVar(&opts.provider, "provider", "meta", "provider to forget")

@@ -24,7 +24,7 @@ func newAuthStatusCmd(env *Env) *cobra.Command {
 		Short: "Show for each provider which key a run would use",
 		Long: "Show for each provider which key a run would use, where it comes from and where it may be sent. Keys are\n" +
 			"masked; commands that fetch keys are not run. With --provider the exit code is 1 when that one has no key.",
-		Args: cobra.NoArgs,
+		Args: noAuthArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAuthStatus(cmd.Context(), env, opts) },
 	}
 	f := cmd.Flags()

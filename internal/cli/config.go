@@ -31,7 +31,11 @@ func noSubcommandArgs(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	text := "unknown command \"" + args[0] + "\" for " + cmd.CommandPath()
+	text := "unknown command for " + cmd.CommandPath()
+	if len(args[0]) <= 20 {
+		// A longer word is no misspelt command and may be a key.
+		text = "unknown command \"" + args[0] + "\" for " + cmd.CommandPath()
+	}
 	if near := config.Nearest(args[0], names); near != "" {
 		text += ": did you mean \"" + near + "\"?"
 	}
