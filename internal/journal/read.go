@@ -1,0 +1,237 @@
+package journal
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/openmuse/muse/internal/record"
+)
+
+// Finding classes of a [Diagnostic].
+const (
+	BadLine            = "bad_line"            // not a record; skipped, its bytes stay
+	LongLine           = "long_line"           // longer than MaxLine; skipped without loading it
+	TornTail           = "torn_tail"           // the last line has no line feed and is no record
+	SequenceGap        = "sequence_gap"        // numbers are missing before this line
+	SequenceRepeat     = "sequence_repeat"     // a number came before, or out of order
+	CheckpointMismatch = "checkpoint_mismatch" // earlier bytes are not those that were sealed
+)
+
+// maxDiagnostics is how many findings a report lists; the rest are counted.
+const maxDiagnostics = 1000
+
+// Diagnostic is something a reader found wrong with a log.
+type Diagnostic struct {
+	Class   string
+	Line    int64 // from 1
+	Offset  int64 // of the line's first byte
+	Size    int64 // of the line in bytes
+	Message string
+}
+
+func (d Diagnostic) String() string {
+	return fmt.Sprintf("line %d (byte %d): %s: %s", d.Line, d.Offset, d.Class, d.Message)
+}
+
+// Report is what a pass over a log found.
+type Report struct {
+	Bytes        int64 // read, including a torn tail
+	Lines        int64 // with a line feed
+	Records      int64 // envelopes, frame children and markers
+	LastSequence int64 // the highest; 0 for an empty log
+	LastRecorded int64 // the latest recorded_at, in microseconds
+	Checkpoints  int64 // integrity checkpoints found
+	Sealed       bool  // the last whole line is a sealing checkpoint
+	Digest       string
+	Tail         *Tail // the unterminated last line, if there is one
+
+	Diagnostics []Diagnostic // in line order, except that checkpoint mismatches come last
+	Omitted     int64        // findings beyond those listed
+}
+
+// Tail is an unterminated last line.
+type Tail struct {
+	Offset, Size int64
+	Whole        bool // it is a record that lacks only its line feed
+}
+
+func (r *Report) add(d Diagnostic) {
+	if len(r.Diagnostics) >= maxDiagnostics {
+		r.Omitted++
+		return
+	}
+	r.Diagnostics = append(r.Diagnostics, d)
+}
+
+// ReadOptions changes how a log is read. The zero value reads with the limits
+// of this package and hashes nothing.
+type ReadOptions struct {
+	// MaxLine overrides [MaxLine].
+	MaxLine int
+	// Verify hashes the log beside reading it, compares every integrity
+	// checkpoint and fills [Report.Digest].
+	Verify bool
+}
+
+// Read streams the log at path: fn gets each record line in order with the
+// offset of its first byte. Lines that are no records are skipped and listed
+// in the report. Memory does not grow with the log. The log may be written to
+// meanwhile; a line that is being written counts as a torn tail.
+//
+// A line handed to fn may be kept. An error from fn ends the reading and is
+// returned as it is.
+func Read(path string, fn func(line record.Line, offset int64) error) (Report, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Report{}, fmt.Errorf("read log: %w", err)
+	}
+	defer f.Close()
+	return ReadFrom(f, ReadOptions{}, fn)
+}
+
+// ReadFrom is [Read] for any stream.
+func ReadFrom(r io.Reader, opts ReadOptions, fn func(line record.Line, offset int64) error) (Report, error) {
+	p := pass{fn: fn, split: splitter{maxLine: opts.MaxLine}}
+	if p.split.maxLine <= 0 {
+		p.split.maxLine = MaxLine
+	}
+	if opts.Verify {
+		p.split.hasher = newHasher()
+	}
+	err := p.run(r)
+	return p.report, err
+}
+
+// pass is one reading of a log.
+type pass struct {
+	fn     func(record.Line, int64) error
+	split  splitter
+	parser record.Parser
+	report Report
+	broken []Diagnostic // found by the hasher; read after it ended
+	last   mark         // where the last checkpoint was
+}
+
+func (p *pass) run(r io.Reader) error {
+	total, err := p.split.run(r, p.line)
+	p.report.Bytes = total
+	if p.split.hasher != nil && err == nil {
+		p.report.Digest = digest(p.split.hasher.state)
+		for _, d := range p.broken {
+			p.report.add(d)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	return nil
+}
+
+func (p *pass) line(raw rawLine) error {
+	r := &p.report
+	if raw.ended {
+		r.Lines++
+		r.Sealed = false
+	}
+	where := Diagnostic{Line: raw.number, Offset: raw.offset, Size: raw.size}
+	if raw.tooLong() {
+		where.Class, where.Message = LongLine, fmt.Sprintf("%d bytes are more than the limit of %d", raw.size, p.split.maxLine)
+		if !raw.ended {
+			r.Tail = &Tail{Offset: raw.offset, Size: raw.size}
+			where.Class = TornTail
+		}
+		r.add(where)
+		return nil
+	}
+	// The line is copied so that fn may keep it: the cost is small beside
+	// checking it, and a line that changes later is a fault hard to find.
+	line, err := p.parser.ParseLine(append([]byte(nil), raw.bytes...))
+	if !raw.ended {
+		r.Tail = &Tail{Offset: raw.offset, Size: raw.size, Whole: err == nil || isObject(raw.bytes)}
+		if !r.Tail.Whole {
+			where.Class, where.Message = TornTail, err.Error()
+			r.add(where)
+			return nil
+		}
+	}
+	if err != nil {
+		where.Class, where.Message = BadLine, err.Error()
+		r.add(where)
+		return nil
+	}
+	if err := p.account(line, where); err != nil {
+		where.Class, where.Message = BadLine, err.Error()
+		r.add(where)
+		return nil
+	}
+	return p.fn(line, raw.offset)
+}
+
+// account follows the numbering and the checkpoints.
+func (p *pass) account(line record.Line, where Diagnostic) error {
+	switch line.Kind {
+	case record.KindFrame:
+		children := make([]*record.Envelope, len(line.Frame.Children))
+		for i, c := range line.Frame.Children {
+			e, err := c.Envelope()
+			if err != nil {
+				return err
+			}
+			children[i] = e
+		}
+		for _, e := range children {
+			p.sequence(e.Sequence, where)
+			p.report.LastRecorded = max(p.report.LastRecorded, e.RecordedAt)
+		}
+	case record.KindMarker:
+		p.sequence(line.Marker.Sequence, where)
+	case record.KindEnvelope:
+		e := line.Envelope
+		p.sequence(e.Sequence, where)
+		p.report.LastRecorded = max(p.report.LastRecorded, e.RecordedAt)
+		if e.PayloadType == CheckpointType {
+			p.checkpoint(e, where)
+		}
+	}
+	return nil
+}
+
+func (p *pass) sequence(n int64, where Diagnostic) {
+	r := &p.report
+	r.Records++
+	switch want := r.LastSequence + 1; {
+	case n > want:
+		where.Class, where.Message = SequenceGap, fmt.Sprintf("sequence %d follows %d", n, want-1)
+		r.add(where)
+	case n < want:
+		where.Class, where.Message = SequenceRepeat, fmt.Sprintf("sequence %d follows %d", n, want-1)
+		r.add(where)
+	}
+	r.LastSequence = max(r.LastSequence, n)
+}
+
+func (p *pass) checkpoint(e *record.Envelope, where Diagnostic) {
+	r := &p.report
+	r.Checkpoints++
+	where.Class = CheckpointMismatch
+	c, err := ParseCheckpoint(e)
+	switch {
+	case err != nil:
+		where.Message = err.Error()
+		r.add(where)
+		return
+	case c.Bytes != where.Offset:
+		where.Message = fmt.Sprintf("checkpoint speaks of %d bytes but stands at byte %d", c.Bytes, where.Offset)
+		r.add(where)
+		return
+	}
+	r.Sealed = c.Sealed
+	p.last = mark{records: r.Records, bytes: where.Offset + where.Size + 1}
+	if p.split.hasher != nil {
+		where.Message = fmt.Sprintf("the %d bytes before this line are not those that were sealed", c.Bytes)
+		p.split.hasher.expect(check{offset: where.Offset, digest: c.Digest, failed: func() {
+			p.broken = append(p.broken, where)
+		}})
+	}
+}
