@@ -99,7 +99,7 @@ func New(o Options) (*Set, error) {
 	s := &Set{opt: o, schemas: map[string]*schema{}}
 	s.spool.dir = o.OutputDir
 	all := []Tool{
-		&readFile{s}, &writeFile{s}, &editFile{s},
+		&readFile{s}, &searchFiles{s}, &writeFile{s}, &editFile{s},
 	}
 	if o.EnableShellTool {
 		all = append(all, &shellTool{s})

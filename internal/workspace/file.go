@@ -234,3 +234,6 @@ func notRegular(rel string, mode fs.FileMode) error {
 func sortEntries(entries []fs.DirEntry) {
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 }
+
+// Root is the tree that the entry is in.
+func (h *Handle) Root() *Root { return h.root }
