@@ -235,30 +235,35 @@ type Change struct {
 // be readable, is left alone and the reason returned.
 func UpdateSettings(ctx context.Context, path string, changes ...Change) error {
 	return atomicfile.Update(ctx, path, atomicfile.Private, func(old []byte) ([]byte, error) {
-		if old == nil {
-			old = []byte("{\n  \"schema_version\": 1\n}\n")
+		return change(path, old, changes)
+	})
+}
+
+// change is the settings text with the changes made; nil is no file.
+func change(path string, old []byte, changes []Change) ([]byte, error) {
+	if old == nil {
+		old = []byte("{\n  \"schema_version\": 1\n}\n")
+	}
+	if _, err := ParseSettings(path, old); err != nil {
+		return nil, fmt.Errorf("settings are not changed because they cannot be read: %w", err)
+	}
+	doc, err := jsondoc.Parse(path, old)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		if c.Value == nil {
+			err = doc.Delete(c.Path...)
+		} else {
+			err = doc.Set(c.Value, c.Path...)
 		}
-		if _, err := ParseSettings(path, old); err != nil {
-			return nil, fmt.Errorf("settings are not changed because they cannot be read: %w", err)
-		}
-		doc, err := jsondoc.Parse(path, old)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range changes {
-			if c.Value == nil {
-				err = doc.Delete(c.Path...)
-			} else {
-				err = doc.Set(c.Value, c.Path...)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		next := doc.Bytes()
-		if _, err := ParseSettings(path, next); err != nil {
-			return nil, fmt.Errorf("settings are not changed because the result would be refused: %w", err)
-		}
-		return next, nil
-	})
+	}
+	next := doc.Bytes()
+	if _, err := ParseSettings(path, next); err != nil {
+		return nil, fmt.Errorf("settings are not changed because the result would be refused: %w", err)
+	}
+	return next, nil
 }

@@ -254,14 +254,11 @@ func FuzzSettings(f *testing.F) {
 				t.Fatal("an error without words")
 			}
 		}
-		path := filepath.Join(t.TempDir(), "settings.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := UpdateSettings(context.Background(), path, Change{Path: []string{"model"}, Value: jsontext.Value(`"m"`)}); err != nil {
+		next, err := change("f", data, []Change{{Path: []string{"model"}, Value: jsontext.Value(`"m"`)}})
+		if err != nil {
 			t.Fatalf("accepted settings cannot be changed: %v", err)
 		}
-		after, err := ReadSettings(path)
+		after, err := ParseSettings("f", next)
 		if err != nil || after.Model == nil || *after.Model != "m" {
 			t.Fatalf("after the change: %v", err)
 		}
