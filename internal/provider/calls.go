@@ -86,3 +86,32 @@ func ObjectArgs(text string) jsontext.Value {
 	}
 	return wrapped
 }
+
+// Answered reports whether the reasoning item at index i of a conversation is
+// followed, within its reply, by the answer or call it led to. A reply that was
+// cut leaves reasoning that led nowhere, which services refuse.
+func Answered(items []Item, i int) bool {
+	for _, it := range items[i+1:] {
+		switch {
+		case it.Assistant != nil, it.ToolCall != nil:
+			return true
+		case it.Reasoning == nil:
+			return false
+		}
+	}
+	return false
+}
+
+// WithoutImages is a text that names the pictures in place of which it stands,
+// for models that take none.
+func WithoutImages(text string, images []Image) string {
+	var b strings.Builder
+	b.WriteString(text)
+	for _, im := range images {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString("[" + im.MediaType + " left out: this model takes no pictures]")
+	}
+	return b.String()
+}

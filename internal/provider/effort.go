@@ -23,15 +23,16 @@ func ParseEffort(s string) (Effort, error) {
 	return "", fmt.Errorf("unknown reasoning effort %q: want one of %s", s, strings.Join(names, ", "))
 }
 
-// ResolveEffort is the level that goes on the wire of a provider for a model
-// that takes the supported levels; nil means what the provider's models take in
+// ResolveEffort is the level that goes on a wire ("meta", "openai",
+// "openai-chat", "anthropic", "echo", "script") for a model
+// that takes the supported levels; nil means what the wire's models take in
 // general. note, when not "", tells the person that another level was taken.
 // An error means that the run must be refused (CLI.md 1.2): echo takes no
 // level, meta does not take "none".
 //
 // "ultra" is no level of any model: it is "xhigh" on the wire, and what else
 // it stands for is the loop's.
-func ResolveEffort(providerID string, e Effort, supported []Effort) (wire Effort, note string, err error) {
+func ResolveEffort(wire string, e Effort, supported []Effort) (sent Effort, note string, err error) {
 	if e == EffortDefault {
 		return e, "", nil
 	}
@@ -39,30 +40,30 @@ func ResolveEffort(providerID string, e Effort, supported []Effort) (wire Effort
 		return "", "", err
 	}
 	switch {
-	case providerID == "echo":
+	case wire == "echo":
 		return "", "", fmt.Errorf("provider echo takes no reasoning effort")
-	case providerID == "meta" && e == EffortNone:
+	case wire == "meta" && e == EffortNone:
 		return "", "", fmt.Errorf("reasoning effort %q is not available for provider meta", e)
-	case providerID == "script":
+	case wire == "script":
 		return e, "", nil
 	}
 	if supported == nil {
-		supported = usualEfforts(providerID)
+		supported = usualEfforts(wire)
 	}
-	wire = e
-	if wire == EffortUltra {
-		wire = EffortXHigh
+	sent = e
+	if sent == EffortUltra {
+		sent = EffortXHigh
 	}
-	wire = nearest(wire, supported)
-	if wire != e {
-		note = fmt.Sprintf("reasoning effort %s is sent as %s", e, wire)
+	sent = nearest(sent, supported)
+	if sent != e {
+		note = fmt.Sprintf("reasoning effort %s is sent as %s", e, sent)
 	}
-	return wire, note, nil
+	return sent, note, nil
 }
 
-// usualEfforts is what the models behind a provider take in general.
-func usualEfforts(providerID string) []Effort {
-	switch providerID {
+// usualEfforts is what the models behind a wire take in general.
+func usualEfforts(wire string) []Effort {
+	switch wire {
 	case "meta": // CLI.md 1.2
 		return efforts[1:7]
 	case "openai":

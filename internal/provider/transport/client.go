@@ -2,8 +2,8 @@
 // to one service, its key, proxy, certificates and limits.
 //
 // Two rules hold whatever a service answers. The key goes to the host it is
-// meant for and to no other: a redirect to another host is refused, and a
-// stored key stays at home when the base URL was changed. And no secret is in
+// meant for and to no other: a redirect to another host is refused, and a key
+// with a list of origins stays at home when the base URL was changed. And no secret is in
 // an error: what a service says is searched for the key before it is shown.
 package transport
 
@@ -90,18 +90,11 @@ func (c *Client) authorize(o *Options) error {
 	}
 	// Withheld or not, the value must not show up anywhere.
 	c.secrets = append(c.secrets, o.Key.Value)
-	plain := c.base.Scheme == "http" && !loopback(c.base.Hostname())
-	if o.Key.Stored {
-		home := strings.EqualFold(o.Key.Host, c.base.Host) || strings.EqualFold(o.Key.Host, c.base.Hostname())
-		switch {
-		case !home && !o.Pinned:
-			c.notes = append(c.notes, fmt.Sprintf("the %s is not sent to %s: it belongs to %s", o.Key, c.base.Host, o.Key.Host))
-			return nil
-		case plain:
-			c.notes = append(c.notes, fmt.Sprintf("the %s is not sent to %s: the connection is not encrypted", o.Key, c.base.Host))
-			return nil
-		}
-	} else if plain {
+	if !o.Key.allowed(c.base) {
+		c.notes = append(c.notes, fmt.Sprintf("the %s is not sent to %s: it belongs to %s", o.Key, origin(c.base), strings.Join(o.Key.Origins, ", ")))
+		return nil
+	}
+	if c.base.Scheme == "http" && !loopback(c.base.Hostname()) {
 		c.notes = append(c.notes, fmt.Sprintf("the %s is sent to %s over a connection that is not encrypted", o.Key, c.base.Host))
 	}
 	c.key = o.Key
@@ -125,6 +118,9 @@ func (c *Client) KeyFrom() string { return c.key.From }
 
 // Host is the service's host as errors call it.
 func (c *Client) Host() string { return c.base.Host }
+
+// Path is the path of the base URL without a slash at its end.
+func (c *Client) Path() string { return c.base.Path }
 
 // Now is the client's clock.
 func (c *Client) Now() time.Time { return c.now() }

@@ -17,8 +17,8 @@ import (
 const secret = "sk-test-0123456789abcdef"
 
 func explicit() Key { return Key{Value: secret, From: "META_API_KEY"} }
-func stored(host string) Key {
-	return Key{Value: secret, From: "auth.json", Stored: true, Host: host}
+func stored(origins ...string) Key {
+	return Key{Value: secret, From: "auth.json", Origins: origins}
 }
 
 func TestWhereTheKeyGoes(t *testing.T) {
@@ -28,18 +28,20 @@ func TestWhereTheKeyGoes(t *testing.T) {
 		header string // of the request
 		note   string
 	}{
-		{"explicit", Options{BaseURL: "https://api.meta.ai/v1", Key: explicit()}, "Bearer " + secret, ""},
+		{"explicit", Options{BaseURL: "https://api.meta.ai/v1", Key: explicit(), Headers: http.Header{"Authorization": {"Basic x"}}}, "Bearer " + secret, ""},
 		{"explicit, changed base URL", Options{BaseURL: "https://example.test/v1", Key: explicit()}, "Bearer " + secret, ""},
 		{"explicit, loopback without TLS", Options{BaseURL: "http://127.0.0.1:1/v1", Key: explicit()}, "Bearer " + secret, ""},
 		{"explicit, localhost without TLS", Options{BaseURL: "http://localhost:1/v1", Key: explicit()}, "Bearer " + secret, ""},
 		{"explicit, elsewhere without TLS", Options{BaseURL: "http://example.test/v1", Key: explicit()}, "Bearer " + secret, "not encrypted"},
-		{"stored", Options{BaseURL: "https://api.meta.ai/v1", Key: stored("api.meta.ai")}, "Bearer " + secret, ""},
-		{"stored, other case", Options{BaseURL: "https://API.meta.ai/v1", Key: stored("api.meta.ai")}, "Bearer " + secret, ""},
-		{"stored, changed base URL", Options{BaseURL: "https://example.test/v1", Key: stored("api.meta.ai")}, "", "belongs to api.meta.ai"},
-		{"stored, a name that begins alike", Options{BaseURL: "https://api.meta.ai.example.test/v1", Key: stored("api.meta.ai")}, "", "belongs to api.meta.ai"},
-		{"stored, pinned base URL", Options{BaseURL: "https://example.test/v1", Key: stored("api.meta.ai"), Pinned: true}, "Bearer " + secret, ""},
-		{"stored, pinned loopback", Options{BaseURL: "http://127.0.0.1:1", Key: stored("api.meta.ai"), Pinned: true}, "Bearer " + secret, ""},
-		{"stored, without TLS", Options{BaseURL: "http://example.test/v1", Key: stored("example.test")}, "", "not encrypted"},
+		{"stored", Options{BaseURL: "https://api.meta.ai/v1", Key: stored("https://api.meta.ai")}, "Bearer " + secret, ""},
+		{"stored, other case", Options{BaseURL: "https://API.meta.ai/v1", Key: stored("https://api.meta.ai")}, "Bearer " + secret, ""},
+		{"stored, port spelled out", Options{BaseURL: "https://api.meta.ai:443/v1", Key: stored("https://api.meta.ai")}, "Bearer " + secret, ""},
+		{"stored, changed base URL", Options{BaseURL: "https://example.test/v1", Key: stored("https://api.meta.ai")}, "", "belongs to https://api.meta.ai"},
+		{"stored, a name that begins alike", Options{BaseURL: "https://api.meta.ai.example.test/v1", Key: stored("https://api.meta.ai")}, "", "belongs to"},
+		{"stored, other port", Options{BaseURL: "https://api.meta.ai:8443/v1", Key: stored("https://api.meta.ai")}, "", "belongs to"},
+		{"stored, without TLS", Options{BaseURL: "http://api.meta.ai/v1", Key: stored("https://api.meta.ai")}, "", "belongs to"},
+		{"stored, a second origin", Options{BaseURL: "http://127.0.0.1:1", Key: stored("https://api.meta.ai", "http://127.0.0.1:1")}, "Bearer " + secret, ""},
+		{"stored, for nobody", Options{BaseURL: "https://api.meta.ai/v1", Key: Key{Value: secret, Origins: []string{}}}, "", "belongs to"},
 		{"none", Options{BaseURL: "https://example.test/v1"}, "", ""},
 		{"auth none", Options{BaseURL: "https://example.test/v1", Key: explicit(), Auth: AuthNone}, "", ""},
 	} {
@@ -135,38 +137,6 @@ func TestAddress(t *testing.T) {
 		if got := c.address(tt.path); got != tt.want {
 			t.Errorf("%s + %s = %s, want %s", tt.base, tt.path, got, tt.want)
 		}
-	}
-}
-
-func TestHeaderLines(t *testing.T) {
-	h, err := HeaderLines("X-One: a: b\r\n\n  x-two:c\nX-One: d\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(h); got != "map[X-One:[a: b d] X-Two:[c]]" {
-		t.Errorf("headers = %s", got)
-	}
-	for _, text := range []string{
-		"Authorization: Bearer x", "authorization:x", "X-Api-Key: x", "Proxy-Authorization: x", "Host: x",
-		"Content-Length: 1", "Transfer-Encoding: chunked", "no colon", ": x", "a b: c", "X: a\x00b",
-	} {
-		if _, err := HeaderLines(text); err == nil {
-			t.Errorf("%q was accepted", text)
-		} else if strings.Contains(err.Error(), "Bearer") {
-			t.Errorf("%q: the error carries the value: %v", text, err)
-		}
-	}
-}
-
-func TestHeaderMaps(t *testing.T) {
-	env := map[string]string{"TEAM": "core"}
-	h, err := HeaderMaps(map[string]string{"x-a": "1"}, map[string]string{"X-Team": "TEAM", "X-None": "NONE"},
-		func(name string) string { return env[name] })
-	if err != nil || fmt.Sprint(h) != "map[X-A:[1] X-Team:[core]]" {
-		t.Errorf("headers = %v, %v", h, err)
-	}
-	if _, err := HeaderMaps(map[string]string{"authorization": "x"}, nil, nil); err == nil {
-		t.Error("authorization was accepted")
 	}
 }
 

@@ -32,10 +32,10 @@ type Key struct {
 	Value string
 	// From is the source as errors call it: "META_API_KEY", "auth.json".
 	From string
-	// Stored says that the key was found, not given for this run: it is only
-	// sent to Host (host or host:port), unless the settings pin the base URL.
-	Stored bool
-	Host   string
+	// Origins are where the key may be sent: "https://api.meta.ai". nil means
+	// that it was given for this run and goes where the run goes; a key that
+	// was found in a file has a list.
+	Origins []string
 }
 
 // String hides the value, so that no log or error can carry it by accident.
@@ -54,12 +54,10 @@ type Options struct {
 	// BaseURL is what paths are appended to: "https://api.meta.ai/v1". A query
 	// is kept.
 	BaseURL string
-	// Pinned says that the settings name BaseURL (endpoint_transport.base_url,
-	// CLI.md 2.2): the stored key may go there.
-	Pinned bool
-	Key    Key
-	Auth   Auth // AuthBearer when empty
-	// Headers go with every request. Their values count as secrets.
+	Key     Key
+	Auth    Auth // AuthBearer when empty
+	// Headers go with every request, but not in the place of the key's. Their
+	// values count as secrets.
 	Headers http.Header
 
 	// Proxy is the settings' proxy URL (http, https, socks5). Without it the
@@ -107,82 +105,6 @@ func (o *Options) base() (*url.URL, error) {
 	return u, nil
 }
 
-// HeaderLines reads MUSE_CUSTOM_HEADERS: one "Name: value" a line, no
-// authorization (CLI.md 3).
-func HeaderLines(text string) (http.Header, error) {
-	h := http.Header{}
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(line, ":")
-		if !ok {
-			return nil, fmt.Errorf("line %d is not of the form Name: value", i+1)
-		}
-		if err := addHeader(h, strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
-		}
-	}
-	return h, nil
-}
-
-// HeaderMaps reads the settings' http_headers (name to value) and
-// env_http_headers (name to the variable that holds the value; unset ones are
-// left out).
-func HeaderMaps(plain, fromEnv map[string]string, getenv func(string) string) (http.Header, error) {
-	h := http.Header{}
-	for name, value := range plain {
-		if err := addHeader(h, name, value); err != nil {
-			return nil, fmt.Errorf("http_headers: %w", err)
-		}
-	}
-	for name, variable := range fromEnv {
-		value := getenv(variable)
-		if value == "" {
-			continue
-		}
-		if err := addHeader(h, name, value); err != nil {
-			return nil, fmt.Errorf("env_http_headers: %w", err)
-		}
-	}
-	return h, nil
-}
-
-// addHeader refuses names and values that are not HTTP, and headers that are
-// the client's own.
-func addHeader(h http.Header, name, value string) error {
-	if !token(name) {
-		return fmt.Errorf("%q is not a header name", name)
-	}
-	for _, c := range []byte(value) {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return fmt.Errorf("the value of %s has a control character", name)
-		}
-	}
-	switch strings.ToLower(name) {
-	case "authorization", "x-api-key", "proxy-authorization":
-		return fmt.Errorf("%s cannot be set as a header: give a key instead", name)
-	case "host", "content-length", "transfer-encoding", "connection", "content-type", "accept", "te", "upgrade", "trailer":
-		return fmt.Errorf("%s cannot be set", name)
-	}
-	h.Add(name, value)
-	return nil
-}
-
-// token reports whether s is a header name (RFC 9110, 5.6.2).
-func token(s string) bool {
-	for _, c := range []byte(s) {
-		switch {
-		case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-		case strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0:
-		default:
-			return false
-		}
-	}
-	return s != ""
-}
-
 // loopback reports whether host is this machine.
 func loopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
@@ -192,11 +114,28 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// origin is scheme, host and port of a URL, for comparing.
+// origin is scheme, host and port of a URL, for comparing; the scheme's own
+// port is left out.
 func origin(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	host, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
 	}
-	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		host += ":" + port
+	}
+	return strings.ToLower(u.Scheme) + "://" + host
+}
+
+// allowed reports whether the key may be sent to base.
+func (k *Key) allowed(base *url.URL) bool {
+	if k.Origins == nil {
+		return true
+	}
+	for _, raw := range k.Origins {
+		if u, err := url.Parse(raw); err == nil && origin(u) == origin(base) {
+			return true
+		}
+	}
+	return false
 }
