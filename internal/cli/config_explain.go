@@ -87,7 +87,7 @@ func runConfigExplain(ctx context.Context, env *Env, opts configExplainOptions) 
 		// A missing key is a finding here, not a failure.
 		warnings = append(warnings, err.Error())
 	}
-	entries := config.Explain(resolved, key, in.Settings)
+	entries := config.Explain(in, resolved, key)
 	if opts.key != "" {
 		found, near := config.Select(entries, opts.key)
 		if len(found) == 0 {

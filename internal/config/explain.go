@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strconv"
@@ -26,11 +27,11 @@ type Entry struct {
 
 // Explain lists every value of r with its origin, in the order of CLI.md 2.2,
 // then the keys of the settings file that are kept and not used here.
-func Explain(r Resolved, key Key, s *Settings) []Entry {
+func Explain(in Inputs, r Resolved, key Key) []Entry {
 	var l list
-	l.add("settings_file", orUnset(s.File(), "(none)"), Origin{}, "")
+	l.settingsFile(in)
 	l.add("provider", r.Provider.V, r.Provider.Origin, wireNote(r.Endpoint))
-	l.add("model", r.Model.V, r.Model.Origin, modelNote(r))
+	l.add("model", orUnset(r.Model.V, "(none)"), r.Model.Origin, modelNote(r))
 	if r.Preset.V != "" {
 		l.add("preset", r.Preset.V, r.Preset.Origin, "")
 	}
@@ -57,7 +58,7 @@ func Explain(r Resolved, key Key, s *Settings) []Entry {
 	l.add("codex_home", orUnset(r.CodexHome.V, "(none)"), r.CodexHome.Origin, "")
 	l.add("no_color", strconv.FormatBool(r.NoColor.V), r.NoColor.Origin, "")
 	l.add("no_auto_update", strconv.FormatBool(r.NoAutoUpdate.V), r.NoAutoUpdate.Origin, "this program never updates itself")
-	l.file(s)
+	l.file(in.Settings)
 	return l
 }
 
@@ -65,6 +66,18 @@ type list []Entry
 
 func (l *list) add(key, value string, origin Origin, note string) {
 	*l = append(*l, Entry{Key: key, Value: value, Origin: origin, Note: note})
+}
+
+// settingsFile says where settings are read from, and whether they were.
+func (l *list) settingsFile(in Inputs) {
+	origin, note := Origin{}, ""
+	if in.Getenv != nil && filepath.IsAbs(in.Getenv("XDG_CONFIG_HOME")) {
+		origin = Origin{Layer: Environment, Name: "XDG_CONFIG_HOME"}
+	}
+	if in.Settings.File() == "" {
+		note = "the file does not exist"
+	}
+	l.add("settings_file", in.Paths.SettingsFile(), origin, note)
 }
 
 func (l *list) endpoint(r Resolved, key Key) {

@@ -100,6 +100,7 @@ type KeyInputs struct {
 	Getenv   func(string) string
 	Environ  []string // for the key command
 	Settings *Settings
+	Defaults *Settings // enterprise defaults; nil: none
 	Auth     *Auth
 	Now      time.Time
 	// Preview finds the source of a key without running a command: a key that
@@ -111,7 +112,7 @@ type KeyInputs struct {
 // auth.json, the settings' command, in this order. Keys given for this run
 // (the first two) go where the run goes. Stored and fetched keys go only to
 // the provider's own host, to the address stored with them, or to one that
-// settings pin; for any other address they are withheld, with a warning.
+// settings pin for the provider; for any other address they are withheld, with a warning.
 func ResolveKey(ctx context.Context, in KeyInputs) (Key, []string, error) {
 	r := in.Resolved
 	e, own, _ := endpoint(r.Provider.V, in.Settings)
@@ -131,9 +132,6 @@ func ResolveKey(ctx context.Context, in KeyInputs) (Key, []string, error) {
 			if problem := checkKey(key.Value); problem != "" {
 				return Key{}, k.warnings, fmt.Errorf("the key from %s cannot be used: %s", key.Source, problem)
 			}
-		}
-		if strings.HasPrefix(k.base, "http://") && !loopback(k.base) {
-			k.warnings = append(k.warnings, fmt.Sprintf("the key from %s goes to %s without encryption", key.Source, k.base))
 		}
 		return key, k.warnings, nil
 	}
@@ -242,18 +240,23 @@ func (k *keyFinder) fromCommand(ctx context.Context) (Key, error) {
 	return key, nil
 }
 
-// bound lists where a key with this home may go: there, and to the address in
-// force when settings pin it.
+// bound lists where a key with this home may go: there, and to the addresses
+// that settings pin for the provider.
 func (k *keyFinder) bound(home string) []string {
-	origins := []string{}
-	if o := OriginOf(home); o != "" {
-		origins = append(origins, o)
-	}
-	switch k.in.Resolved.BaseURL.Origin.Layer {
-	case SettingsFile, EnterpriseDefaults:
-		if !slices.Contains(origins, k.base) {
-			origins = append(origins, k.base)
+	var origins []string
+	add := func(address string) {
+		if o := OriginOf(address); o != "" && !slices.Contains(origins, o) {
+			origins = append(origins, o)
 		}
+	}
+	add(home)
+	for _, s := range []*Settings{k.in.Defaults, k.in.Settings} {
+		if s != nil && s.EndpointTransport.BaseURL != nil && settingsProvider(s) == k.endpoint.ID {
+			add(*s.EndpointTransport.BaseURL)
+		}
+	}
+	if k.own != nil && k.own.BaseURL != nil {
+		add(*k.own.BaseURL)
 	}
 	return origins
 }
@@ -267,14 +270,4 @@ func (k *keyFinder) mayGo(origins []string, what string) bool {
 	k.withheld = fmt.Sprintf("%s is meant for %s and is not sent to %s (%s); give a key for this run or pin the address in settings",
 		what, strings.Join(origins, ", "), k.base, k.in.Resolved.BaseURL.Origin)
 	return false
-}
-
-// loopback reports whether an origin is on this machine.
-func loopback(origin string) bool {
-	u, err := url.Parse(origin)
-	if err != nil {
-		return false
-	}
-	host := u.Hostname()
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "::1" || strings.HasPrefix(host, "127.")
 }

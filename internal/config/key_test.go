@@ -76,6 +76,8 @@ func TestKeyOrderAndBinding(t *testing.T) {
 		{"nor in the clear", keyCase{auth: storedMeta, flags: Flags{BaseURL: p("http://api.meta.ai/v1")}}, "", "", nil, "not sent to http://api.meta.ai"},
 		{"nor to another port", keyCase{auth: storedMeta, flags: Flags{BaseURL: p("https://api.meta.ai:8443/v1")}}, "", "", nil, "not sent to https://api.meta.ai:8443"},
 		{"unless settings pin it", keyCase{auth: storedMeta, settings: pinned}, "stored-key-0123456789", "stored credentials /c/auth.json:1:62", []string{meta, "https://gw.test"}, ""},
+		{"a pinned address may be named again", keyCase{auth: storedMeta, settings: pinned, flags: Flags{BaseURL: p("https://gw.test/v2")}}, "stored-key-0123456789", "stored credentials /c/auth.json:1:62", []string{meta, "https://gw.test"}, ""},
+		{"a pin of another provider is none", keyCase{auth: storedMeta, settings: strings.Replace(pinned, `1,`, `1,"provider":"openai",`, 1), flags: Flags{Provider: p("meta"), BaseURL: p("https://gw.test/v1")}}, "", "", nil, "not sent to https://gw.test"},
 		{"the same host by another path", keyCase{auth: storedMeta, flags: Flags{BaseURL: p("https://API.meta.ai:443/v2")}}, "stored-key-0123456789", "stored credentials /c/auth.json:1:62", []string{meta}, ""},
 		{"stored address moves the run", keyCase{auth: `{"providers":{"meta":{"api_key":"k","api_base_url":"https://eu.test/v1"}}}`}, "k", "stored credentials /c/auth.json:1:23", []string{"https://eu.test"}, ""},
 		{"stored address binds the key", keyCase{auth: `{"providers":{"meta":{"api_key":"k","api_base_url":"https://eu.test/v1"}}}`, flags: Flags{BaseURL: p("https://api.meta.ai/v1")}}, "", "", nil, "meant for https://eu.test"},
@@ -94,7 +96,7 @@ func TestKeyOrderAndBinding(t *testing.T) {
 		{"own provider that wants a key", keyCase{flags: Flags{Provider: p("lab")}, settings: `{"schema_version":1,"openmuse":{"providers":{"lab":{"wire":"openai","base_url":"https://lab.test","api_key_env":"LAB"}}}}`}, "", "", nil, "missing lab credentials: set LAB, run `muse auth set --provider lab --api-key-stdin`"},
 		{"stdin without a key", keyCase{stdin: p(" \n")}, "", "", nil, "standard input holds no key"},
 		{"two lines", keyCase{env: map[string]string{"META_API_KEY": "a\nb"}}, "", "", nil, "the key from environment META_API_KEY cannot be used"},
-		{"clear text", keyCase{env: map[string]string{"META_API_KEY": "k"}, flags: Flags{BaseURL: p("http://gw.test/v1")}}, "k", "environment META_API_KEY", []string{"http://gw.test"}, "goes to http://gw.test without encryption"},
+		{"clear text", keyCase{env: map[string]string{"META_API_KEY": "k"}, flags: Flags{BaseURL: p("http://gw.test/v1")}}, "k", "environment META_API_KEY", []string{"http://gw.test"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -247,9 +247,10 @@ func FuzzSettings(f *testing.F) {
 			return
 		}
 		for _, name := range ProviderNames(s) {
-			r, err := Resolve(Inputs{Flags: Flags{Provider: &name}, Settings: s})
+			in := Inputs{Flags: Flags{Provider: &name}, Settings: s}
+			r, err := Resolve(in)
 			if err == nil {
-				Explain(r, Key{}, s)
+				Explain(in, r, Key{})
 			} else if err.Error() == "" {
 				t.Fatal("an error without words")
 			}
