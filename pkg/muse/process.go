@@ -223,6 +223,7 @@ type heldPipe struct {
 	exited atomic.Bool
 	held   atomic.Bool
 	after  int
+	final  error // of the last Read; further ones repeat it
 	closed sync.Once
 }
 
@@ -239,7 +240,7 @@ func (h *heldPipe) leaderExited() {
 
 // Read implements io.Reader. It gives up the pipe when a descendant holds it.
 func (h *heldPipe) Read(b []byte) (int, error) {
-	for {
+	for h.final == nil {
 		exited := h.exited.Load()
 		if exited {
 			if h.after >= heldLimit {
@@ -262,15 +263,17 @@ func (h *heldPipe) Read(b []byte) (int, error) {
 			h.held.Store(true)
 			return 0, h.end(io.EOF)
 		case errors.Is(err, os.ErrClosed) && h.held.Load():
-			return 0, io.EOF
+			return 0, h.end(io.EOF)
 		default:
 			return 0, h.end(err)
 		}
 	}
+	return 0, h.final
 }
 
 func (h *heldPipe) end(err error) error {
 	_ = h.close() // read side: nothing is lost
+	h.final = err
 	return err
 }
 

@@ -142,8 +142,8 @@ type UsageFilter struct {
 
 // ReadUsage finds the log of a session and sums it. A missing or unreadable
 // log is not an error: it gives zero usage and a diagnostic.
-func ReadUsage(dataHome, sessionID string, filter UsageFilter) LogUsage {
-	u := LogUsage{ByModel: map[string]Usage{}}
+func ReadUsage(dataHome, sessionID string, filter UsageFilter) (u LogUsage) {
+	u.ByModel = map[string]Usage{}
 	var diags DiagnosticLog
 	defer func() { u.Findings = diags.List() }()
 	path, err := FindSessionLog(dataHome, sessionID)
