@@ -49,7 +49,7 @@ func (j *Journal) commit(before func() error) error {
 		err = j.file.Sync()
 	}
 	if newName && err == nil {
-		err = syncDir(filepath.Dir(j.path))
+		err = j.opts.SyncDir(filepath.Dir(j.path))
 	}
 	if err != nil {
 		// What reached the disk is unknown now and a second sync may lie, so

@@ -54,7 +54,7 @@ func TestFailureAtEveryStep(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "session.jsonl")
 			fs := &faults{fail: n, sticky: mode.sticky, half: mode.half}
 			opts := testOptions()
-			opts.OpenFile = fs.open
+			opts.OpenFile, opts.SyncDir = fs.open, fs.syncDir
 			opts.CheckpointRecords = 4
 			j, err := Create(path, opts)
 			if err != nil {

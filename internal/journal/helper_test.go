@@ -143,6 +143,13 @@ type faultyFile struct {
 	fs *faults
 }
 
+func (fs *faults) syncDir(string) error {
+	if fs.hit("syncdir") {
+		return errInjected
+	}
+	return nil
+}
+
 func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
 	if !f.fs.hit("write") {
 		return f.File.WriteAt(p, off)

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
@@ -30,6 +31,8 @@ type Options struct {
 	// OpenFile opens the log and the files beside it, os.OpenFile without
 	// following symlinks when nil.
 	OpenFile func(path string, flag int, perm os.FileMode) (File, error)
+	// SyncDir makes the names in a directory durable; an fsync of it when nil.
+	SyncDir func(dir string) error
 	// OnLine gets each record that is already in the log while Open reads it,
 	// as [Read] gives it: a session is continued with one reading.
 	OnLine func(line record.Line, offset int64) error
@@ -50,6 +53,9 @@ func (o *Options) defaults() {
 	}
 	if o.OpenFile == nil {
 		o.OpenFile = openFile
+	}
+	if o.SyncDir == nil {
+		o.SyncDir = syncDir
 	}
 	if o.OnLine == nil {
 		o.OnLine = func(record.Line, int64) error { return nil }
@@ -98,7 +104,7 @@ func Create(path string, opts Options) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create session log: %w", err)
 	}
-	return &Journal{path: path, opts: opts, file: f, hash: newHasher().state, newName: true}, nil
+	return &Journal{path: path, opts: opts, file: f, hash: sha256.New(), newName: true}, nil
 }
 
 // OpenReport is what Open found and did.
@@ -139,7 +145,7 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 	if !info.Mode().IsRegular() {
 		return nil, report, errors.New("not a regular file")
 	}
-	p := pass{fn: opts.OnLine, split: splitter{maxLine: opts.MaxLine, hasher: newHasher()}}
+	p := pass{fn: opts.OnLine, maxLine: opts.MaxLine, hasher: newHasher()}
 	if err := p.run(f); err != nil {
 		return nil, report, err
 	}
@@ -147,10 +153,10 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 	j := &Journal{
 		path: path, opts: opts, file: f, size: p.report.Bytes, lines: p.report.Lines,
 		sequence: p.report.LastSequence, recorded: p.report.LastRecorded,
-		hash: p.split.hasher.state, sealed: p.report.Sealed,
+		hash: p.hasher.state, sealed: p.report.Sealed,
 	}
 	if t := p.report.Tail; t != nil && !t.Whole {
-		j.hash = p.split.hasher.pending
+		j.hash = p.hasher.pending
 	}
 	if err := j.repair(&report); err != nil {
 		return nil, report, err

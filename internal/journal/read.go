@@ -92,12 +92,9 @@ func Read(path string, fn func(line record.Line, offset int64) error) (Report, e
 
 // ReadFrom is [Read] for any stream.
 func ReadFrom(r io.Reader, opts ReadOptions, fn func(line record.Line, offset int64) error) (Report, error) {
-	p := pass{fn: fn, split: splitter{maxLine: opts.MaxLine}}
-	if p.split.maxLine <= 0 {
-		p.split.maxLine = MaxLine
-	}
+	p := pass{fn: fn, maxLine: opts.MaxLine}
 	if opts.Verify {
-		p.split.hasher = newHasher()
+		p.hasher = newHasher()
 	}
 	err := p.run(r)
 	return p.report, err
@@ -105,67 +102,96 @@ func ReadFrom(r io.Reader, opts ReadOptions, fn func(line record.Line, offset in
 
 // pass is one reading of a log.
 type pass struct {
-	fn     func(record.Line, int64) error
-	split  splitter
-	parser record.Parser
+	fn      func(record.Line, int64) error
+	maxLine int
+	block   int     // bytes read at a time, blockSize when 0
+	hasher  *hasher // nil when the log is not hashed
+
 	report Report
 	broken []Diagnostic // found by the hasher; read after it ended
 	last   mark         // where the last checkpoint was
 }
 
 func (p *pass) run(r io.Reader) error {
-	total, err := p.split.run(r, p.line)
-	p.report.Bytes = total
-	if p.split.hasher != nil && err == nil {
-		p.report.Digest = digest(p.split.hasher.state)
+	if p.maxLine <= 0 {
+		p.maxLine = MaxLine
+	}
+	if p.block == 0 {
+		p.block = blockSize
+	}
+	pipe := newPipeline(p.block, p.maxLine)
+	pipe.start(r)
+	if p.hasher != nil {
+		go p.hasher.run()
+	}
+	err := p.consume(pipe)
+	if p.hasher != nil {
+		p.hasher.end()
+	}
+	pipe.close()
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	if p.hasher != nil {
+		p.report.Digest = digest(p.hasher.state)
 		for _, d := range p.broken {
 			p.report.add(d)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("read log: %w", err)
+	return nil
+}
+
+func (p *pass) consume(pipe *pipeline) error {
+	for b := range pipe.order {
+		<-b.ready
+		p.report.Bytes += int64(len(b.data))
+		for i := range b.lines {
+			if err := p.line(&b.lines[i]); err != nil {
+				return err
+			}
+			b.lines[i] = parsed{} // not kept alive by the block
+		}
+		err := b.err
+		if p.hasher != nil {
+			p.hasher.send(b.data, b.tail, func() { pipe.release(b) })
+		} else {
+			pipe.release(b)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (p *pass) line(raw rawLine) error {
+func (p *pass) line(l *parsed) error {
 	r := &p.report
-	if raw.ended {
+	if l.ended {
 		r.Lines++
 		r.Sealed = false
+	} else {
+		r.Tail = &Tail{Offset: l.offset, Size: l.size, Whole: l.object}
 	}
-	where := Diagnostic{Line: raw.number, Offset: raw.offset, Size: raw.size}
-	if raw.tooLong() {
-		where.Class, where.Message = LongLine, fmt.Sprintf("%d bytes are more than the limit of %d", raw.size, p.split.maxLine)
-		if !raw.ended {
-			r.Tail = &Tail{Offset: raw.offset, Size: raw.size}
-			where.Class = TornTail
+	where := Diagnostic{Line: l.number, Offset: l.offset, Size: l.size}
+	err := l.err
+	switch {
+	case l.long:
+		where.Class = LongLine
+		err = fmt.Errorf("%d bytes are more than the limit of %d", l.size, p.maxLine)
+	case err != nil:
+		where.Class = BadLine
+	default:
+		if err = p.account(l.line, where); err == nil {
+			return p.fn(l.line, l.offset)
 		}
-		r.add(where)
-		return nil
+		where.Class = BadLine
 	}
-	// The line is copied so that fn may keep it: the cost is small beside
-	// checking it, and a line that changes later is a fault hard to find.
-	line, err := p.parser.ParseLine(append([]byte(nil), raw.bytes...))
-	if !raw.ended {
-		r.Tail = &Tail{Offset: raw.offset, Size: raw.size, Whole: err == nil || isObject(raw.bytes)}
-		if !r.Tail.Whole {
-			where.Class, where.Message = TornTail, err.Error()
-			r.add(where)
-			return nil
-		}
+	if !l.ended && !l.object {
+		where.Class = TornTail
 	}
-	if err != nil {
-		where.Class, where.Message = BadLine, err.Error()
-		r.add(where)
-		return nil
-	}
-	if err := p.account(line, where); err != nil {
-		where.Class, where.Message = BadLine, err.Error()
-		r.add(where)
-		return nil
-	}
-	return p.fn(line, raw.offset)
+	where.Message = err.Error()
+	r.add(where)
+	return nil
 }
 
 // account follows the numbering and the checkpoints.
@@ -228,9 +254,9 @@ func (p *pass) checkpoint(e *record.Envelope, where Diagnostic) {
 	}
 	r.Sealed = c.Sealed
 	p.last = mark{records: r.Records, bytes: where.Offset + where.Size + 1}
-	if p.split.hasher != nil {
+	if p.hasher != nil {
 		where.Message = fmt.Sprintf("the %d bytes before this line are not those that were sealed", c.Bytes)
-		p.split.hasher.expect(check{offset: where.Offset, digest: c.Digest, failed: func() {
+		p.hasher.expect(check{offset: where.Offset, digest: c.Digest, failed: func() {
 			p.broken = append(p.broken, where)
 		}})
 	}

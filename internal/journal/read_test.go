@@ -2,11 +2,13 @@ package journal
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,25 +45,36 @@ func TestSplitter(t *testing.T) {
 			offset += int64(len(part))
 		}
 		var have []got
-		s := splitter{maxLine: limit, block: block, hasher: newHasher()}
-		total, err := s.run(bytes.NewReader(data), func(l rawLine) error {
-			have = append(have, got{string(l.bytes), l.offset, l.number, l.size, l.ended, l.tooLong()})
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+		s := splitter{maxLine: limit}
+		add := func(l rawLine) {
+			have = append(have, got{string(l.bytes), l.offset, l.number, l.size, l.ended, l.long})
 		}
+		for part := range slices.Chunk(data, block) {
+			s.cut(part, add)
+		}
+		s.rest(add)
 		if diff := cmp.Diff(want, have); diff != "" {
 			t.Fatal(diff)
 		}
-		sum := newHasher().state
-		sum.Write(data)
-		if total != int64(len(data)) || digest(sum) != digest(s.hasher.state) {
-			t.Fatalf("read %d bytes with digest %s", total, digest(s.hasher.state))
+	})
+}
+
+// TestHasher reads any content in blocks of any size: the sums over the whole
+// and over the ended lines are right.
+func TestHasher(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := []byte(rapid.StringOf(rapid.RuneFrom([]rune("ab\n"))).Draw(t, "data"))
+		p := pass{fn: ignore, block: rapid.IntRange(1, 9).Draw(t, "block"), hasher: newHasher()}
+		if err := p.run(bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
 		}
-		upTo := newHasher().state
-		upTo.Write(data[:bytes.LastIndexByte(data, '\n')+1])
-		if digest(upTo) != digest(s.hasher.pending) {
+		all, ended := sha256.New(), sha256.New()
+		all.Write(data)
+		ended.Write(data[:bytes.LastIndexByte(data, '\n')+1])
+		if p.report.Bytes != int64(len(data)) || digest(all) != p.report.Digest {
+			t.Fatalf("read %d bytes with digest %s", p.report.Bytes, p.report.Digest)
+		}
+		if digest(ended) != digest(p.hasher.pending) {
 			t.Fatal("the sum before the unfinished line is wrong")
 		}
 	})
@@ -97,7 +110,7 @@ func TestVerifyAcrossBlocks(t *testing.T) {
 					in[bytes.Index(in, []byte("zeile"))] = 'Z'
 					want = 12
 				}
-				p := pass{fn: ignore, split: splitter{maxLine: MaxLine, block: block, hasher: newHasher()}}
+				p := pass{fn: ignore, block: block, hasher: newHasher()}
 				if err := p.run(bytes.NewReader(in)); err != nil {
 					t.Fatal(err)
 				}

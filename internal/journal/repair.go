@@ -78,7 +78,7 @@ func (j *Journal) setAside(t *Tail) (name string, err error) {
 		err = closeErr
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(name))
+		err = j.opts.SyncDir(filepath.Dir(name))
 	}
 	if err != nil {
 		// The log still has the line; a half copy would only mislead.

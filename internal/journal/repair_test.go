@@ -21,7 +21,7 @@ func TestTornTail(t *testing.T) {
 			t.Fatal(err)
 		}
 		opts := testOptions()
-		opts.OpenFile = openUnsynced
+		opts.OpenFile, opts.SyncDir = openUnsynced, func(string) error { return nil }
 		j, report, err := Open(path, opts)
 		if err != nil {
 			t.Fatalf("cut at %d: %v", cut, err)
@@ -186,7 +186,7 @@ func TestRepairFails(t *testing.T) {
 		}
 		fs := &faults{fail: n, sticky: true, half: true}
 		opts := testOptions()
-		opts.OpenFile = fs.open
+		opts.OpenFile, opts.SyncDir = fs.open, fs.syncDir
 		j, _, err := Open(path, opts)
 		if err == nil {
 			if err := j.Close(); err != nil {

@@ -59,6 +59,10 @@ func ParseLine(raw []byte) (Line, error) {
 type Parser struct {
 	streamID string
 	types    map[string]string
+	source   bytes.Buffer
+	decoder  *jsontext.Decoder
+	vals     values
+	view     View
 }
 
 // ParseLine decodes one line as the function of the same name does.
@@ -66,29 +70,100 @@ func (p *Parser) ParseLine(raw []byte) (Line, error) {
 	if bytes.IndexByte(raw, '\n') >= 0 {
 		return Line{}, errors.New("line has a line feed inside")
 	}
-	if !jsontext.Value(raw).IsValid() {
-		return Line{}, syntaxError(raw)
+	if e, ok := p.usual(raw); ok {
+		return Line{Kind: KindEnvelope, Envelope: e, Raw: raw}, nil
 	}
-	v, err := Scan(raw)
-	if err != nil {
+	p.vals, p.view = values{}, View{}
+	if err := p.split(raw); err != nil {
+		return Line{}, err
+	}
+	v := &p.view
+	if err := v.take(&p.vals); err != nil {
 		return Line{}, err
 	}
 	if v.missing != "" {
 		return Line{}, fmt.Errorf("%s has no field %s", v.Kind, v.missing)
 	}
 	line := Line{Kind: v.Kind, Raw: raw, Extra: v.Extra}
+	var err error
 	switch v.Kind {
 	case KindFrame:
-		line.Frame, err = decodeFrame(&v, &line)
+		line.Frame, err = decodeFrame(v, &line)
 	case KindMarker:
-		line.Marker, err = p.decodeMarker(&v, &line)
+		line.Marker, err = p.decodeMarker(v, &line)
 	default:
-		line.Envelope, err = p.decodeEnvelope(&v)
+		line.Envelope, err = p.decodeEnvelope(v)
 	}
 	if err != nil {
 		return Line{}, err
 	}
 	return line, nil
+}
+
+// usual decodes a line in the form that nearly all have.
+func (p *Parser) usual(raw []byte) (*Envelope, bool) {
+	p.view = View{}
+	rest, ok := p.view.usual(raw)
+	if !ok {
+		return nil, false
+	}
+	p.view.Payload = rest[: len(rest)-1 : len(rest)-1]
+	if !jsontext.Value(p.view.Payload).IsValid() {
+		return nil, false // damaged, or there are fields after the payload
+	}
+	e, err := p.decodeEnvelope(&p.view)
+	return e, err == nil
+}
+
+// split checks raw and finds the values of its members in one pass. They are
+// parts of raw: a decoder that reads from a bytes.Buffer uses its bytes as
+// they are and does not change them.
+func (p *Parser) split(raw []byte) error {
+	p.source = *bytes.NewBuffer(raw)
+	if p.decoder == nil {
+		p.decoder = jsontext.NewDecoder(&p.source)
+	} else {
+		p.decoder.Reset(&p.source)
+	}
+	d := p.decoder
+	if start, err := d.ReadToken(); err != nil {
+		return syntaxError(err)
+	} else if start.Kind() != '{' {
+		return errNotObject
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return syntaxError(err)
+		}
+		key := []byte(name[1 : len(name)-1])
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = unescape(key)
+		}
+		val, err := d.ReadValue()
+		if err != nil {
+			return syntaxError(err)
+		}
+		p.vals.set(key, val)
+	}
+	if _, err := d.ReadToken(); err != nil { // the closing brace
+		return syntaxError(err)
+	}
+	switch _, err := d.ReadToken(); {
+	case err == nil:
+		return errors.New("line goes on after its JSON value")
+	case !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return syntaxError(err)
+	}
+	return nil
+}
+
+// syntaxError says in the words of this package that a line was cut.
+func syntaxError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("line ends inside a JSON value")
+	}
+	return err
 }
 
 func (p *Parser) decodeEnvelope(v *View) (*Envelope, error) {
@@ -138,24 +213,16 @@ func decodeFrame(v *View, line *Line) (*Frame, error) {
 func decodeChild(val []byte) (c FrameChild, extra bool, err error) {
 	var v View
 	t := taker{v: &v}
+	child := t.pair("child", val, "child_index", "record_json")
 	var index int64
 	var text []byte
-	t.pair(val, "child", func(name, val []byte) bool {
-		switch string(name) {
-		case "child_index":
-			t.integer(&index, "child_index", val)
-		case "record_json":
-			t.text(&text, "record_json", val)
-		default:
-			return false
-		}
-		return true
-	})
+	t.integer(&index, "child_index", child[0])
+	t.text(&text, "record_json", child[1])
 	if t.err != nil {
 		return c, v.Extra, t.err
 	}
 	if v.missing != "" {
-		return c, v.Extra, errors.New("child lacks child_index or record_json")
+		return c, v.Extra, fmt.Errorf("child has no field %s", v.missing)
 	}
 	c.Index, err = small(index, "child_index")
 	c.RecordJSON = Text(text)
@@ -173,9 +240,15 @@ func (p *Parser) decodeMarker(v *View, line *Line) (*Marker, error) {
 	var sub View
 	t := taker{v: &sub}
 	var kind, class []byte
-	count := 0
-	err = members(v.OmittedRecord, func(name, val []byte) error {
-		count++
+	s := scanner{b: v.OmittedRecord}
+	for t.err == nil {
+		name, val, err := s.next()
+		if err != nil {
+			t.err = err
+		}
+		if err != nil || val == nil {
+			break
+		}
 		switch string(name) {
 		case "record_type":
 			t.text(&sub.RecordType, "record_type", val)
@@ -190,15 +263,13 @@ func (p *Parser) decodeMarker(v *View, line *Line) (*Marker, error) {
 		case "omission_class":
 			t.text(&class, "omission_class", val)
 		default:
-			count--
 			line.Extra = true
 		}
-		return t.err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("field omitted_record: %w", err)
 	}
-	if count != 6 {
+	if t.err != nil {
+		return nil, fmt.Errorf("field omitted_record: %w", t.err)
+	}
+	if t.found != -6 { // a line has no key twice, so six filed values are six fields
 		return nil, errors.New("field omitted_record lacks a field")
 	}
 	payloadSchema, err := small(sub.PayloadSchemaVersion, "payload_schema_version")
@@ -300,16 +371,4 @@ func elements(b []byte, fn func(val []byte) error) error {
 			return broken(b, i)
 		}
 	}
-}
-
-// syntaxError says why raw is no valid JSON.
-func syntaxError(raw []byte) error {
-	dec := jsontext.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.ReadValue(); err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("line ends inside a JSON value")
-		}
-		return err
-	}
-	return errors.New("line goes on after its JSON value")
 }

@@ -149,42 +149,72 @@ var errNotObject = errors.New("line is not a JSON object")
 // same fields.
 func Scan(raw []byte) (View, error) {
 	var v View
-	var vals [keys][]byte
-	found := 0
-	err := members(raw, func(name, val []byte) error {
-		k, ok := keyOf(name)
-		if !ok {
-			v.Extra = true
-			return nil
+	if rest, ok := v.usual(raw); ok && nestedEnd(rest, 0) == len(rest)-1 {
+		v.Payload = rest[: len(rest)-1 : len(rest)-1]
+		return v, nil
+	}
+	return scanAny(raw)
+}
+
+// scanAny is Scan for lines of any form.
+func scanAny(raw []byte) (View, error) {
+	var v View
+	var vals values
+	s := scanner{b: raw}
+	for {
+		name, val, err := s.next()
+		if err != nil {
+			return View{}, err
 		}
-		if vals[k] == nil {
-			found++
+		if val == nil {
+			break
 		}
-		vals[k] = val
-		return nil
-	})
-	if err != nil {
+		vals.set(name, val)
+	}
+	if err := v.take(&vals); err != nil {
 		return View{}, err
 	}
-	t := taker{v: &v, found: found}
+	return v, nil
+}
+
+// values are the raw top-level values of a line.
+type values struct {
+	of    [keys][]byte
+	found int
+	extra bool // keys of no shape
+}
+
+func (vs *values) set(name, val []byte) {
+	k, ok := keyOf(name)
+	if !ok {
+		vs.extra = true
+		return
+	}
+	if vs.of[k] == nil {
+		vs.found++
+	}
+	vs.of[k] = val
+}
+
+// take files the raw values of a line into v.
+func (v *View) take(vals *values) error {
+	v.Extra = vals.extra
+	t := taker{v: v, found: vals.found}
 	switch {
-	case vals[kFrame] != nil:
+	case vals.of[kFrame] != nil:
 		v.Kind = KindFrame
-		t.frame(&vals)
-	case vals[kMarker] != nil:
+		t.frame(&vals.of)
+	case vals.of[kMarker] != nil:
 		v.Kind = KindMarker
-		t.marker(&vals)
+		t.marker(&vals.of)
 	default:
 		v.Kind = KindEnvelope
-		t.envelope(&vals)
-	}
-	if t.err != nil {
-		return View{}, t.err
+		t.envelope(&vals.of)
 	}
 	if t.found > 0 {
 		v.Extra = true // keys of another shape
 	}
-	return v, nil
+	return t.err
 }
 
 // taker files raw values into a view. It keeps the first error and counts down
@@ -229,61 +259,59 @@ func (t *taker) marker(vals *[keys][]byte) {
 	t.text(&v.Name, "retained_marker", vals[kMarker])
 	t.integer(&v.SchemaVersion, "schema_version", vals[kSchemaVersion])
 	t.stream(vals[kStream])
-	var position []byte
-	t.value(&position, "position", vals[kPosition])
-	t.pair(position, "position", func(name, val []byte) bool {
-		switch string(name) {
-		case "id":
-			t.text(&v.ID, "position.id", val)
-		case "sequence":
-			t.integer(&v.Sequence, "position.sequence", val)
-		default:
-			return false
-		}
-		return true
-	})
+	position := t.pair("position", vals[kPosition], "id", "sequence")
+	t.text(&v.ID, "position.id", position[0])
+	t.integer(&v.Sequence, "position.sequence", position[1])
+	t.found += position.found()
 	t.value(&v.OmittedRecord, "omitted_record", vals[kOmittedRecord])
 }
 
 func (t *taker) stream(val []byte) {
-	var raw []byte
-	t.value(&raw, "stream", val)
-	t.pair(raw, "stream", func(name, val []byte) bool {
-		switch string(name) {
-		case "kind":
-			t.text(&t.v.StreamKind, "stream.kind", val)
-		case "id":
-			t.text(&t.v.StreamID, "stream.id", val)
-		default:
-			return false
-		}
-		return true
-	})
+	stream := t.pair("stream", val, "kind", "id")
+	t.text(&t.v.StreamKind, "stream.kind", stream[0])
+	t.text(&t.v.StreamID, "stream.id", stream[1])
+	t.found += stream.found()
 }
 
-// pair reads an object of two members, each handed to take; a member that take
-// does not know is an extra field.
-func (t *taker) pair(raw []byte, name string, take func(name, val []byte) bool) {
-	if raw == nil || t.err != nil {
-		return
+// pair reads an object of two members; any other member is an extra field.
+func (t *taker) pair(name string, raw []byte, first, second string) (p pair) {
+	var obj []byte
+	if t.value(&obj, name, raw); obj == nil {
+		return p
 	}
-	found := t.found
-	known := 0
-	err := members(raw, func(key, val []byte) error {
-		if take(key, val) {
-			known++
-		} else {
+	s := scanner{b: obj}
+	for {
+		key, val, err := s.next()
+		if err != nil && t.err == nil {
+			t.err = fmt.Errorf("field %s: %w", name, err)
+		}
+		if err != nil || val == nil {
+			return p
+		}
+		switch string(key) {
+		case first:
+			p[0] = val
+		case second:
+			p[1] = val
+		default:
 			t.v.Extra = true
 		}
-		return nil
-	})
-	t.found = found // the members are none of the line's own keys
-	if err != nil && t.err == nil {
-		t.err = fmt.Errorf("field %s: %w", name, err)
 	}
-	if known < 2 {
-		t.lacks(name + " in full")
+}
+
+// pair holds the raw values of a two-member object.
+type pair [2][]byte
+
+// found counts the members that are there. They are none of the line's own
+// keys, so who files them has to add them back.
+func (p pair) found() int {
+	n := 0
+	for _, v := range p {
+		if v != nil {
+			n++
+		}
 	}
+	return n
 }
 
 func (t *taker) lacks(name string) {
@@ -373,55 +401,60 @@ func unescape(raw []byte) []byte {
 	return out
 }
 
-// members calls fn for each member of the object in b, with the key's text and
-// the raw value. Space around tokens is allowed, anything after the object but
-// space is not.
-func members(b []byte, fn func(key, val []byte) error) error {
-	i := skipSpace(b, 0)
-	if i >= len(b) || b[i] != '{' {
-		return errNotObject
-	}
-	i = skipSpace(b, i+1)
-	if i < len(b) && b[i] == '}' {
-		return onlySpace(b, i+1)
-	}
-	for {
-		if i >= len(b) || b[i] != '"' {
-			return broken(b, i)
-		}
-		end := stringEnd(b, i)
-		if end < 0 {
-			return broken(b, len(b))
-		}
-		key := b[i+1 : end-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			key = unescape(key)
-		}
-		i = skipSpace(b, end)
-		if i >= len(b) || b[i] != ':' {
-			return broken(b, i)
+// scanner walks through the members of the object in b. Space around tokens is
+// allowed, anything after the object but space is not.
+type scanner struct {
+	b    []byte
+	i    int
+	more bool // a member was read
+}
+
+// next is the next member's key, its escapes resolved, and its raw value. A
+// nil value without an error is the end of the object.
+func (s *scanner) next() (key, val []byte, err error) {
+	b := s.b
+	i := skipSpace(b, s.i)
+	switch {
+	case !s.more:
+		if i >= len(b) || b[i] != '{' {
+			return nil, nil, errNotObject
 		}
 		i = skipSpace(b, i+1)
-		end = valueEnd(b, i)
-		if end < 0 {
-			return broken(b, i)
+		if i < len(b) && b[i] == '}' {
+			return nil, nil, onlySpace(b, i+1)
 		}
-		if err := fn(key, b[i:end]); err != nil {
-			return err
-		}
-		i = skipSpace(b, end)
-		if i >= len(b) {
-			return broken(b, i)
-		}
-		switch b[i] {
-		case ',':
-			i = skipSpace(b, i+1)
-		case '}':
-			return onlySpace(b, i+1)
-		default:
-			return broken(b, i)
-		}
+	case i >= len(b):
+		return nil, nil, broken(b, i)
+	case b[i] == '}':
+		return nil, nil, onlySpace(b, i+1)
+	case b[i] == ',':
+		i = skipSpace(b, i+1)
+	default:
+		return nil, nil, broken(b, i)
 	}
+	s.more = true
+	if i >= len(b) || b[i] != '"' {
+		return nil, nil, broken(b, i)
+	}
+	end := stringEnd(b, i)
+	if end < 0 {
+		return nil, nil, broken(b, len(b))
+	}
+	key = b[i+1 : end-1]
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = unescape(key)
+	}
+	i = skipSpace(b, end)
+	if i >= len(b) || b[i] != ':' {
+		return nil, nil, broken(b, i)
+	}
+	i = skipSpace(b, i+1)
+	end = valueEnd(b, i)
+	if end <= i {
+		return nil, nil, broken(b, i)
+	}
+	s.i = end
+	return key, b[i:end], nil
 }
 
 func broken(b []byte, i int) error {
@@ -448,6 +481,15 @@ func skipSpace(b []byte, i int) int {
 // stringEnd is the index after the string that starts at i, or -1.
 func stringEnd(b []byte, i int) int {
 	j := i + 1
+	// Most strings are short, and calling for a search costs more than they do.
+	for end := min(j+24, len(b)); j < end; j++ {
+		if b[j] == '"' {
+			return j + 1
+		}
+		if b[j] == '\\' {
+			break
+		}
+	}
 	for {
 		k := bytes.IndexByte(b[j:], '"')
 		if k < 0 {
