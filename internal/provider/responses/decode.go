@@ -91,8 +91,17 @@ func (d *decoder) event(data []byte) error {
 	}
 	d.stream.Saw(e.Type)
 	switch e.Type {
-	case "response.created":
-		return d.created(e.Response)
+	case "response.failed", "error":
+		return d.stream.Reported(data)
+	case "":
+		if strings.Contains(string(data), `"error"`) {
+			return d.stream.Reported(data)
+		}
+	}
+	if err := d.created(e.Response); err != nil { // a server may leave its event out
+		return err
+	}
+	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
 		text := e.delta()
 		d.text.WriteString(text)
@@ -110,12 +119,6 @@ func (d *decoder) event(data []byte) error {
 		}
 	case "response.completed", "response.incomplete", "response.done":
 		return d.finished(e.Response)
-	case "response.failed", "error":
-		return d.stream.Reported(data)
-	case "":
-		if strings.Contains(string(data), `"error"`) {
-			return d.stream.Reported(data)
-		}
 	}
 	return nil
 }
@@ -234,9 +237,6 @@ func (d *decoder) reasoning(it *item) *provider.Reasoning {
 func (d *decoder) finished(r *response) error {
 	if r == nil {
 		r = &response{}
-	}
-	if err := d.created(r); err != nil {
-		return err
 	}
 	if err := d.rest(r); err != nil {
 		return err
