@@ -146,6 +146,7 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 		return nil, report, errors.New("not a regular file")
 	}
 	p := pass{fn: opts.OnLine, maxLine: opts.MaxLine, hasher: newHasher()}
+	p.block = int(min(max(info.Size()+1, 4<<10), blockSize)) // a small log needs no large blocks
 	if err := p.run(f); err != nil {
 		return nil, report, err
 	}
