@@ -1,0 +1,135 @@
+package review
+
+import (
+	"strings"
+	"sync"
+)
+
+var (
+	tableOnce  sync.Once
+	tableRules map[string]*rule
+)
+
+// table maps program names to rules. It is built when first needed; a rule may
+// look another one up, so it cannot be an initialised variable.
+func table() map[string]*rule {
+	tableOnce.Do(func() {
+		m := make(map[string]*rule, 1100)
+		for _, groups := range [][]group{readers(), builtins(), editors(), builders(), interpreters(), packages(), clients(), stoppers()} {
+			for i := range groups {
+				g := &groups[i]
+				for _, name := range strings.Fields(g.names) {
+					m[name] = &g.rule
+				}
+			}
+		}
+		tableRules = m
+	})
+	return tableRules
+}
+
+// group is one rule for several programs.
+type group struct {
+	names string
+	rule
+}
+
+// Names lists every program there is a rule for, with the class of a plain use;
+// it serves "muse permission rules".
+func Names() map[string]Class {
+	out := map[string]Class{}
+	for n, r := range table() {
+		out[n] = r.class
+	}
+	return out
+}
+
+// Rules of programs that only read, unless an option says otherwise.
+func readers() []group {
+	read := func(names string, r rule) group {
+		r.class, r.version = ReadOnly, true
+		return group{names, r}
+	}
+	return []group{
+		// No option of these runs or writes anything.
+		read(`cat tac nl head tail wc ls dir vdir cut od hexdump strings cmp comm du df ps stat which whereis fold fmt expand
+			unexpand column paste join tsort sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5
+			base64 base32 basenc readlink realpath pwd whoami id groups uname uptime free arch nproc getconf locale tty cal
+			printenv env w who users tokei cloc scc numfmt ptx factor nm objdump readelf size c++filt addr2line zcat bzcat
+			xzcat lscpu lsblk vmstat exa eza look pgrep pstree rev getent lsusb lspci nice top`, rule{}),
+		read(`echo true false : sleep basename dirname seq expr yes tr logname`, rule{text: true}),
+		read(`grep egrep fgrep`, rule{
+			syntax: syntax{values: "ABCDdefm", long: []string{"--regexp", "--file", "--max-count", "--context", "--after-context", "--before-context", "--include", "--exclude", "--exclude-dir", "--label", "--exclude-from"}},
+			text:   true, fn: patternFirst("-e", "--regexp", "-f", "--file"),
+		}),
+		read(`rg`, rule{
+			syntax: syntax{values: "ABCEefgjmMrtTd", long: []string{"--glob", "--iglob", "--type", "--type-not", "--type-add", "--type-clear", "--max-count", "--context", "--after-context", "--before-context", "--regexp", "--file", "--max-depth", "--sort", "--sortr", "--color", "--colors", "--encoding", "--engine", "--replace", "--threads", "--max-columns", "--max-filesize", "--pre-glob", "--path-separator", "--ignore-file", "--context-separator", "--field-match-separator", "--field-context-separator", "--dfa-size-limit", "--regex-size-limit", "--pre", "--hostname-bin"}},
+			stop:   []string{"--pre", "--hostname-bin"}, exact: []string{"--p"}, breaks: []string{"-z", "--search-zip"},
+			text: true, loose: true, fn: patternFirst("-e", "--regexp", "-f", "--file", "--files", "--type-list"),
+		}),
+		read(`jq`, rule{
+			syntax: syntax{values: "LfC", long: []string{"--from-file", "--indent"}},
+			text:   true, fn: patternFirst("-f", "--from-file"),
+		}),
+		read(`diff`, rule{breaks: []string{"-l", "--paginate"}}),
+		read(`file`, rule{syntax: syntax{values: "efFmP"}, breaks: []string{"-C", "--compile", "-m", "--magic-file"}}),
+		read(`tree`, rule{syntax: syntax{values: "oLPIHT"}, write: []string{"-o"}, breaks: []string{"-R"}}),
+		read(`pr`, rule{}),
+		read(`shuf`, rule{syntax: syntax{values: "eino"}, write: []string{"-o", "--output"}, loose: true}),
+		read(`iconv`, rule{syntax: syntax{values: "fto", long: []string{"--from-code", "--to-code", "--output"}}, write: []string{"-o", "--output"}, loose: true}),
+		read(`sort`, rule{
+			syntax: syntax{values: "kStTo", long: []string{"--key", "--field-separator", "--buffer-size", "--parallel", "--batch-size", "--output", "--temporary-directory", "--compress-program", "--files0-from", "--sort"}},
+			stop:   []string{"--compress-program"}, write: []string{"-o", "--output", "-T", "--temporary-directory"}, loose: true,
+			only: strings.Fields(`-b -d -f -g -i -M -h -n -R -r -V -c -C -m -s -u -z -k -S -t -o -T --ignore-leading-blanks
+				--dictionary-order --ignore-case --general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort
+				--numeric-sort --random-sort --reverse --version-sort --sort --check --merge --stable --unique
+				--zero-terminated --key --field-separator --buffer-size --parallel --batch-size --debug --output`),
+		}),
+		read(`uniq`, rule{syntax: syntax{values: "fsw"}, operands: writesOther, fn: mayGrow}),
+		read(`xxd`, rule{syntax: syntax{values: "clsgonR"}, operands: writesOther, fn: mayGrow}),
+		read(`date`, rule{
+			syntax: syntax{values: "drsfIvt", long: []string{"--date", "--reference", "--file", "--set"}},
+			danger: []string{"-s", "--set"}, loose: true, text: true, fn: dateOperand,
+		}),
+		read(`hostname`, rule{loose: true, fn: hostnameOperand, only: strings.Fields(`-f -s -i -I -d -A -y --fqdn --long --short --ip-address --all-ip-addresses --domain --all-fqdns`)}),
+		read(`find`, rule{whole: judgeFind}),
+		read(`fd fdfind`, rule{
+			syntax: syntax{values: "dteESocj", long: []string{"--max-depth", "--min-depth", "--type", "--extension", "--exclude", "--size", "--owner", "--changed-within", "--changed-before", "--max-results", "--base-directory", "--search-path", "--format", "--color", "--threads"}},
+			stop:   []string{"--exec", "--exec-batch", "-x", "-X"}, exact: []string{"--exact-depth", "--exclude", "--extension"}, skip: 1, loose: true,
+		}),
+		read(`sed`, rule{whole: judgeSed}),
+		read(`awk gawk mawk nawk`, rule{whole: judgeAwk}),
+		read(`git`, rule{whole: judgeGit}),
+		read(`test [`, rule{whole: judgeTest}),
+		{`ag ack`, rule{class: Unknown, why: "searches with settings of its own", stop: []string{"--pager", "--pass-through"}, loose: true, text: true, fn: patternFirst("--match"), version: true}},
+		{`man`, rule{whole: judgeMan}},
+		{`bat batcat`, rule{class: Unknown, why: "may start a pager", stop: []string{"--pager", "--config-file"}, loose: true, version: true}},
+		{`sysctl`, rule{class: Unknown, why: "reads settings of the kernel", danger: []string{"-w", "--write", "-p", "--load", "-f", "--system"}, text: true, version: true, fn: sysctlAssign}},
+		{`ldd`, rule{class: Unknown, why: "ldd may start the file it looks at"}},
+	}
+}
+
+// Builtins of the shell (THREATS.md 3.8, last rows).
+func builtins() []group {
+	read := rule{class: ReadOnly, text: true}
+	return []group{
+		{`jobs wait times caller shift break continue return exit umask ulimit bg fg disown help logout suspend dirs popd type`, read},
+		{`cd pushd`, rule{class: ReadOnly, whole: judgeCd}},
+		{`command builtin exec`, rule{class: ReadOnly, text: true}},
+		{`export`, rule{whole: judgeExport}},
+		{`set`, rule{whole: judgeSet}},
+		{`shopt`, rule{whole: judgeShopt}},
+		{`printf`, rule{whole: judgePrintf}},
+		{`read`, rule{whole: judgeRead}},
+		{`mapfile readarray`, rule{whole: judgeMapfile}},
+		{`unset`, rule{whole: judgeUnset}},
+		{`getopts`, rule{whole: judgeGetopts}},
+		{`history`, rule{whole: judgeHistory}},
+		{`hash`, rule{class: ReadOnly, text: true, syntax: syntax{values: "p"}, stop: []string{"-p"}, loose: true}},
+		{`kill`, rule{whole: judgeKill}},
+		{`declare typeset readonly local`, rule{class: Environment, why: "declares variables in ways that are not read here; write NAME=VALUE or export"}},
+		{`alias unalias enable`, rule{class: Environment, why: "changes what a name means for the commands behind it"}},
+		{`bind complete compgen compopt trap fc`, rule{class: External, why: "keeps a command for later"}},
+		{`source .`, rule{class: External, why: "runs a file inside this shell, which can change everything behind it"}},
+	}
+}
