@@ -92,19 +92,22 @@ func (b toolbox) Specs() []tool.Spec {
 	return out
 }
 
-func (b toolbox) Lookup(name string) (tool.Tool, bool) {
+func (b toolbox) Prepare(name, args string) (tool.Tool, jsontext.Value, *tool.Result) {
 	f, ok := b[name]
-	return f, ok
-}
-
-func (b toolbox) Check(_ string, args jsontext.Value) error {
-	if args.Kind() != '{' {
-		return errors.New("arguments must be an object")
+	value := jsontext.Value(args)
+	var refused tool.Result
+	switch {
+	case !ok:
+		refused = tool.Fail("there is no tool " + name)
+	case !value.IsValid():
+		refused = tool.Fail("the arguments of " + name + " are not valid JSON")
+	case value.Kind() != '{':
+		refused = tool.Fail("arguments must be an object")
+	default:
+		return f, value, nil
 	}
-	return nil
+	return nil, nil, &refused
 }
-
-func (b toolbox) Unknown(name string) string { return "there is no tool " + name }
 
 type noAssets struct{ kept map[string]string }
 

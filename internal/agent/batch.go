@@ -109,31 +109,13 @@ func plainID(s string) bool {
 // to the model as the call's result.
 func (t *turn) prepare(c provider.ToolCall, index int) *pending {
 	p := &pending{call: c, index: index, task: ident.V7(t.Now())}
-	found, ok := t.Tools.Lookup(c.Name)
-	if !ok {
-		p.refusal = t.Tools.Unknown(c.Name)
-		return p
-	}
-	args := jsontext.Value(c.Args)
-	if len(args) == 0 {
-		args = jsontext.Value("{}")
-	}
-	if !args.IsValid() {
-		err := jsonError(args)
-		p.refusal = fmt.Sprintf("the arguments of %s are not valid JSON: %v", c.Name, err)
-		return p
-	}
-	if err := t.Tools.Check(c.Name, args); err != nil {
-		p.refusal = err.Error()
+	found, args, refused := t.Tools.Prepare(c.Name, c.Args)
+	if refused != nil {
+		p.refusal = refused.Reason
 		return p
 	}
 	p.tool, p.spec, p.args = found, found.Spec(), args
 	return p
-}
-
-func jsonError(v jsontext.Value) error {
-	w := v.Clone()
-	return w.Compact()
 }
 
 // announce records the intents of a batch and makes them durable when one of
@@ -226,7 +208,7 @@ func (t *turn) runOne(ctx context.Context, p *pending) error {
 	if ctx.Err() != nil {
 		res = tool.Fail("interrupted before it started")
 	} else {
-		res = p.tool.Run(ctx, tool.Call{
+		res = runTool(ctx, p.tool, tool.Call{
 			ID: p.call.CallID, TaskID: p.task, Name: p.call.Name, Args: p.args,
 			Progress: func(chunk string) {
 				t.Recorder.Live(event.Event{Run: t.run, Task: p.task, Body: event.TaskProgress{TaskID: p.task, Chunk: chunk}})
@@ -234,6 +216,17 @@ func (t *turn) runOne(ctx context.Context, p *pending) error {
 		})
 	}
 	return t.finish(ctx, p, res)
+}
+
+// runTool turns a panic of a tool into a failed call: one faulty tool must not
+// end a session.
+func runTool(ctx context.Context, f tool.Tool, c tool.Call) (res tool.Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			res = tool.Fail(fmt.Sprintf("%s ended with an internal error: %v", c.Name, p))
+		}
+	}()
+	return f.Run(ctx, c)
 }
 
 // finish records the end of one call.

@@ -23,9 +23,17 @@ type Conversation struct {
 	tasks     map[string]*openTask
 	runs      int
 	run       string // the run that has not ended, or ""
-	todos     int    // newest revision of the plan
-	compacted int    // compactions in force so far
+	provider  string // of the newest run
+	model     string
+	todos     int   // newest revision of the plan
+	compacted int   // compactions in force so far
+	size      int64 // bytes of everything said, see bytes
+	trimmed   int   // entries before this one hold no long result any more
 }
+
+// maxHeld bounds what a conversation keeps in memory. No model takes as much;
+// beyond it the oldest long results are only in the log.
+const maxHeld = 64 << 20
 
 type entry struct {
 	seq    int64 // place in the log of the event it came from
@@ -65,7 +73,13 @@ func (c *Conversation) Apply(r event.Recorded) {
 		c.run = r.Run
 		c.reasoning = nil
 		c.add(r, provider.Item{User: &provider.UserMessage{Text: b.Prompt}}, b.Images)
+	case event.ModelConfigured:
+		c.provider, c.model = b.ProviderID, b.ModelID
 	case event.ReasoningCommitted:
+		if b.ProviderID == "" {
+			// Logs of Muse Code name the model per run, not per item.
+			b.ProviderID, b.ModelID = c.provider, c.model
+		}
 		c.reasoning = append(c.reasoning, entry{seq: r.Sequence, item: provider.Item{Reasoning: &provider.Reasoning{
 			Provider: b.ProviderID, Model: b.ModelID, ItemID: b.ItemID, Opaque: b.Encrypted, Text: b.Text, Redacted: b.Redacted,
 		}}})
@@ -145,11 +159,35 @@ func (c *Conversation) applyTask(r event.Recorded) {
 }
 
 func (c *Conversation) add(r event.Recorded, item provider.Item, images []event.ContentBlock) {
-	c.entries = append(c.entries, entry{seq: r.Sequence, item: item, images: images})
+	c.push(entry{seq: r.Sequence, item: item, images: images})
+}
+
+func (c *Conversation) push(entries ...entry) {
+	for _, e := range entries {
+		c.size += itemBytes(e.item)
+	}
+	c.entries = append(c.entries, entries...)
+	for c.size > maxHeld && c.trimmed < len(c.entries) {
+		c.trim(&c.entries[c.trimmed])
+		c.trimmed++
+	}
+}
+
+// trim drops the text of a long result from memory.
+func (c *Conversation) trim(e *entry) {
+	r := e.item.ToolResult
+	if r == nil || len(r.Text) < 4<<10 {
+		return
+	}
+	c.size -= itemBytes(e.item)
+	m := *r
+	m.Text = fmt.Sprintf("[result of %d bytes is no longer in view; it is in the session log]", len(r.Text))
+	e.item.ToolResult, e.images = &m, nil
+	c.size += itemBytes(e.item)
 }
 
 func (c *Conversation) flushReasoning() {
-	c.entries = append(c.entries, c.reasoning...)
+	c.push(c.reasoning...)
 	c.reasoning = nil
 }
 
@@ -193,12 +231,12 @@ func withImages(item provider.Item, blocks []event.ContentBlock, load func(event
 }
 
 // bytes is the size of what is said, the base of token estimates.
-func (c *Conversation) bytes() int64 {
-	var n int64
-	for _, e := range c.entries {
-		n += itemBytes(e.item)
-	}
-	return n
+func (c *Conversation) bytes() int64 { return c.size }
+
+// replace puts other entries in the place of all.
+func (c *Conversation) replace(entries []entry) {
+	c.entries, c.size, c.trimmed = nil, 0, 0
+	c.push(entries...)
 }
 
 func itemBytes(i provider.Item) int64 {

@@ -30,11 +30,10 @@ func (c *Conversation) install(r event.Recorded, b event.CompactionInstalled) {
 			kept = append(kept, e)
 		}
 	}
-	suffix := c.entries[rest:]
-	c.entries = append(kept, entry{seq: b.Through.Sequence, item: provider.Item{Developer: &provider.DeveloperMessage{
+	kept = append(kept, entry{seq: b.Through.Sequence, item: provider.Item{Developer: &provider.DeveloperMessage{
 		Text: "Earlier work of this session was summarised to save room. The person's messages above are kept; everything else up to here is in this summary:\n\n" + b.Replacement.Text,
 	}}})
-	c.entries = append(c.entries, suffix...)
+	c.replace(append(kept, c.entries[rest:]...))
 	c.compacted++
 }
 
@@ -50,6 +49,7 @@ func (c *Conversation) clear(b event.ResultsCleared) {
 		}
 		if text, ok := texts[e.item.ToolResult.CallID]; ok {
 			m := *e.item.ToolResult
+			c.size += int64(len(text) - len(m.Text))
 			m.Text = text
 			c.entries[i].item.ToolResult = &m
 			c.entries[i].images = nil
@@ -118,7 +118,7 @@ func (c *Conversation) upTo(through int64) *Conversation {
 		if e.seq > through {
 			break
 		}
-		part.entries = append(part.entries, e)
+		part.push(e)
 	}
 	return part
 }

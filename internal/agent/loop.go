@@ -36,12 +36,10 @@ type Recorder interface {
 // Tools is what the loop asks of a set of tools.
 type Tools interface {
 	Specs() []tool.Spec
-	Lookup(name string) (tool.Tool, bool)
-	// Check says what is wrong with the arguments of a call to a tool of the
-	// set, in words for the model; nil when they fit the schema.
-	Check(name string, args jsontext.Value) error
-	// Unknown is the text for a call to a tool that the set does not have.
-	Unknown(name string) string
+	// Prepare finds the tool that a model named and checks the arguments it
+	// wrote. A refusal is a result in words for the model; otherwise the
+	// arguments are valid JSON that fits the tool's schema.
+	Prepare(name, args string) (tool.Tool, jsontext.Value, *tool.Result)
 }
 
 // Waiter decides how long to wait after a failed attempt.

@@ -5,6 +5,10 @@ import "github.com/spf13/cobra"
 // commands lists every verb, in the order help shows them.
 func commands(env *Env) []*cobra.Command {
 	return []*cobra.Command{
+		newExecCmd(env),
+		newDemoCmd(env),
+		newConfigCmd(env),
+		newAuthCmd(env),
 		newVersionCmd(env),
 	}
 }

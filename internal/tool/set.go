@@ -133,6 +133,22 @@ func (s *Set) Add(t Tool) error {
 	return nil
 }
 
+// Only leaves the named tools in the set. A name that no build of this program
+// has is an error; one that other options took out already is not.
+func (s *Set) Only(names []string) error {
+	known := []string{"shell", "bash", "bash_input", "write_file", "edit_file", "request_user_input"}
+	for _, t := range s.tools {
+		known = append(known, t.Spec().Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no tool named %q", name)
+		}
+	}
+	s.tools = slices.DeleteFunc(s.tools, func(t Tool) bool { return !slices.Contains(names, t.Spec().Name) })
+	return nil
+}
+
 // Specs lists the tools in the order in which the model is told of them, which
 // is the same for the whole session.
 func (s *Set) Specs() []Spec {

@@ -1,0 +1,364 @@
+// Package host is sessions as a program sees them: open or continue one, hand
+// it a prompt, watch what happens, close it. The headless command is its first
+// client; every other front end is one too. It owns the session's directory,
+// lease and log, and what is said of the session beyond its runs.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/openmuse/muse/internal/agent"
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/ident"
+	"github.com/openmuse/muse/internal/journal"
+	"github.com/openmuse/muse/internal/record"
+	"github.com/openmuse/muse/internal/store"
+)
+
+// Options say which session to open and under which circumstances.
+type Options struct {
+	DataRoot  string // absolute
+	Workspace string // absolute, symlinks resolved
+	Git       bool   // the workspace is a Git checkout
+	// SessionID names the session; one that exists is continued. "" mints one.
+	SessionID string
+	// KeepNothing opens a session without a directory and a log.
+	KeepNothing bool
+	// AllowWorkspaceSwitch lets a session continue in another workspace.
+	AllowWorkspaceSwitch bool
+
+	Build    event.Build
+	Program  string // who holds the lease, in words: "muse exec"
+	Provider string // provider id
+	Model    string // model id
+	Posture  Posture
+	// CredentialBackend is where a key was found: "file", "environment", "none".
+	CredentialBackend string
+	Cwd               string
+	Now               func() time.Time
+	// OpenLog replaces the journal's file, for tests that make it fail.
+	OpenLog func(path string, flag int, perm os.FileMode) (journal.File, error)
+}
+
+// ErrOtherWorkspace is found with errors.Is when a session belongs to another
+// workspace than the one it is continued in.
+var ErrOtherWorkspace = errors.New("session belongs to another workspace")
+
+// Report is what an opening found out that a person should know.
+type Report struct {
+	Resumed bool
+	// Notes are single lines: a repaired log, a run that was cut off.
+	Notes []string
+}
+
+// Session is one open session. Its methods are for one goroutine.
+type Session struct {
+	opts    Options
+	id      string
+	place   *store.Session // nil when nothing is kept
+	journal *journal.Journal
+	rec     *recorder
+	assets  *assets
+	conv    *agent.Conversation
+	resumed bool
+	opened  time.Time
+	epoch   int64 // permission profiles so far
+
+	lastWorkspace string
+	interrupted   []event.Event
+}
+
+// Open opens a new session or continues a known one. A session that another
+// process has open is refused at once with its holder named.
+func Open(opts Options) (*Session, Report, error) {
+	s := &Session{opts: opts, id: opts.SessionID, conv: agent.NewConversation(), opened: opts.Now()}
+	var report Report
+	if s.id == "" {
+		s.id = ident.V7(opts.Now())
+	}
+	if opts.KeepNothing {
+		s.rec = newRecorder(nil, s.id, opts.Now)
+		s.assets = &assets{}
+		return s, report, nil
+	}
+	report, err := s.open()
+	if err != nil {
+		return nil, report, err
+	}
+	s.assets = &assets{dir: s.place.Dir}
+	return s, report, nil
+}
+
+func (s *Session) open() (Report, error) {
+	var report Report
+	var err error
+	s.place, err = store.Find(s.opts.DataRoot, s.id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		s.place, err = store.Create(s.opts.DataRoot, s.id, s.opts.Now())
+	case err == nil:
+		s.resumed = true
+	}
+	if err != nil {
+		return report, err
+	}
+	if err := s.place.Lock(s.opts.Program); err != nil {
+		return report, err
+	}
+	if err := s.openLog(&report); err != nil {
+		s.place.Unlock()
+		return report, err
+	}
+	return report, nil
+}
+
+// openLog opens the log, or makes it. A directory without a log is a session
+// that never started: it is begun as a new one.
+func (s *Session) openLog(report *Report) error {
+	jopts := journal.Options{
+		Stream: record.Stream{Kind: record.StreamSession, ID: s.id}, Now: s.opts.Now, OpenFile: s.opts.OpenLog,
+		OnLine: func(line record.Line, _ int64) error { return s.replay(line) },
+	}
+	path := s.place.LogPath()
+	_, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		s.resumed = false
+		s.journal, err = journal.Create(path, jopts)
+		if err != nil {
+			return err
+		}
+		s.rec = newRecorder(s.journal, s.id, s.opts.Now)
+		return nil
+	}
+	s.rec = newRecorder(nil, s.id, s.opts.Now)
+	var found journal.OpenReport
+	s.journal, found, err = journal.Open(path, jopts)
+	if err != nil {
+		return err
+	}
+	s.rec.log = s.journal
+	s.rec.last = found.LastRecorded
+	s.resumed = found.Records > 0
+	report.Resumed = s.resumed
+	report.Notes = notes(found)
+	if err := s.sameWorkspace(); err != nil {
+		// The log was not changed beyond the repair of its end.
+		_ = s.journal.Close()
+		return err
+	}
+	return nil
+}
+
+func notes(r journal.OpenReport) []string {
+	var out []string
+	if r.TornFile != "" {
+		out = append(out, fmt.Sprintf("the session log ended in a half-written record; its bytes were kept in %s", filepath.Base(r.TornFile)))
+	}
+	for i, d := range r.Diagnostics {
+		if i == 3 {
+			out = append(out, fmt.Sprintf("%d more findings in the session log; `muse audit verify` lists them", int64(len(r.Diagnostics)-i)+r.Omitted))
+			break
+		}
+		out = append(out, "session log: "+d.String())
+	}
+	return out
+}
+
+// replay takes one line of the log into the state of the session.
+func (s *Session) replay(line record.Line) error {
+	switch {
+	case line.Frame != nil:
+		s.epoch++
+		return nil
+	case line.Envelope == nil:
+		return nil
+	}
+	e, known, err := record.DecodeLog(line.Envelope)
+	if err != nil || !known {
+		// A record of a shape we do not know is somebody else's fact: it stays
+		// in the log and has no part in the conversation.
+		return nil
+	}
+	switch b := e.Body.(type) {
+	case event.Metadata:
+		if b.WorkspaceRoot != "" {
+			s.lastWorkspace = b.WorkspaceRoot
+		}
+	default:
+		if event.FamilyOf(e) == event.RunEvent {
+			s.rec.runs[e.Run]++
+		}
+	}
+	s.conv.Apply(event.Recorded{Event: e, ID: line.Envelope.ID, Sequence: line.Envelope.Sequence, At: line.Envelope.RecordedAt})
+	return nil
+}
+
+func (s *Session) sameWorkspace() error {
+	if s.opts.AllowWorkspaceSwitch || s.lastWorkspace == "" || s.lastWorkspace == s.opts.Workspace {
+		return nil
+	}
+	return fmt.Errorf("%w: session %s was last used in %s; continue it there, or here with --allow-workspace-switch",
+		ErrOtherWorkspace, s.id, s.lastWorkspace)
+}
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.id }
+
+// Dir is the session's directory, "" when nothing is kept.
+func (s *Session) Dir() string {
+	if s.place == nil {
+		return ""
+	}
+	return s.place.Dir
+}
+
+// LogPath is the session's log, "" when nothing is kept.
+func (s *Session) LogPath() string {
+	if s.place == nil {
+		return ""
+	}
+	return s.place.LogPath()
+}
+
+// Resumed reports whether the session was continued.
+func (s *Session) Resumed() bool { return s.resumed }
+
+// Turn is the number of the next turn, from 1.
+func (s *Session) Turn() int { return s.conv.Runs() + 1 }
+
+// Watch shows every event from now on to show, after it was written. lost is
+// called once, with the error, when show fails; it may be nil.
+func (s *Session) Watch(show Watcher, lost func(error)) { s.rec.watch(show, lost) }
+
+// KeepImage attaches a picture to the session.
+func (s *Session) KeepImage(mediaType string, data []byte) (event.ContentBlock, error) {
+	return s.assets.KeepImage(mediaType, data)
+}
+
+// Input is one prompt.
+type Input struct {
+	Text   string
+	Images []event.ContentBlock
+}
+
+// Loop builds the loop's configuration around the session: the host fills in
+// what belongs to the session.
+func (s *Session) Loop(cfg agent.Config) *agent.Loop {
+	cfg.SessionID, cfg.Recorder, cfg.Assets, cfg.Now = s.id, s.rec, s.assets, s.opts.Now
+	return agent.New(cfg, s.conv)
+}
+
+// Begin records the opening of the session: its permission profile first, so
+// that line 1 of every log says under which rules the rest was written, then
+// who owns it, and what a run that was cut off left open.
+func (s *Session) Begin() error {
+	cause := "new_session_default"
+	if s.resumed {
+		cause = "resumed_session"
+	}
+	for _, body := range []event.Body{
+		s.opts.Posture.profile(cause, s.epoch+1),
+		event.Metadata{
+			Build: s.opts.Build, ModelID: s.opts.Model, ProviderID: s.opts.Provider,
+			ToolSurface: "2", WebSearchMode: "off", WorkspaceRoot: s.opts.Workspace,
+		},
+		event.RouteFacts{Cwd: s.opts.Cwd, PID: os.Getpid(), TerminalTitle: s.id[len(s.id)-12:]},
+		s.openedFact(),
+		s.opts.Posture.securityMode(),
+		event.AgentTree{ExecutionCapacity: 8, RootAgentID: s.id, RootSessionID: s.id, Schema: 1, WriterProtocol: 1},
+	} {
+		if err := s.record(event.Event{Body: body}); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.conv.Interrupted() {
+		if err := s.record(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Session) openedFact() event.SessionOpened {
+	kind := "directory"
+	if s.opts.Git {
+		kind = "git"
+	}
+	return event.SessionOpened{
+		CredentialBackend: s.opts.CredentialBackend, DataDirFreeBytes: store.FreeBytes(s.opts.DataRoot),
+		Resume: s.resumed, Schema: 1, SecurityMode: s.opts.Posture.Mode(), SessionID: s.id,
+		WorkspaceFreeBytes: store.FreeBytes(s.opts.Workspace), WorkspaceKind: kind,
+	}
+}
+
+func (s *Session) record(e event.Event) error {
+	r, err := s.rec.Record(e)
+	if err != nil {
+		return err
+	}
+	s.conv.Apply(r)
+	return nil
+}
+
+// Submit accepts a prompt and carries it to the end of its turn. Once the
+// prompt is accepted it is durable. branch observes the workspace's version
+// control; it may be nil.
+func (s *Session) Submit(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
+	run := ident.V4()
+	blocks := append([]event.ContentBlock{{Kind: "text", Text: in.Text}}, in.Images...)
+	bodies := []event.Body{
+		event.IntentAccepted{
+			Bindings: []string{}, DeliveryPolicy: "session_current", IntentID: run,
+			ModelMessages: []event.IntentMessage{{Content: blocks}}, RefillBlocks: blocks,
+			SemanticKind: event.Kinded{Kind: "chat"}, SourceSessionID: s.id, Surface: "main", WakePolicy: "start_once",
+		},
+		event.IntentMaterialized{IntentID: run, Outcome: event.IntentOutcome{Kind: "top_level_turn_started", RunID: run}},
+		event.ModelConfigured{
+			CommandID: run, DisplayLabel: s.opts.Model, ModelID: s.opts.Model, ProviderID: s.opts.Provider,
+			RunStream: event.RunRef(run), Source: s.modelSource(),
+		},
+	}
+	if branch != nil {
+		if b, ok := branch(run); ok {
+			bodies = append(bodies, b)
+		}
+	}
+	for _, body := range bodies {
+		if err := s.record(event.Event{Run: run, Body: body}); err != nil {
+			return agent.Outcome{}, err
+		}
+	}
+	return loop.Turn(ctx, agent.Prompt{Run: run, Text: in.Text, Images: in.Images})
+}
+
+func (s *Session) modelSource() string {
+	if s.resumed || s.conv.Runs() > 0 {
+		return "replay"
+	}
+	return "startup"
+}
+
+// Close ends the session: exit_reason is "clean", "interrupted" or "failed".
+// The log is sealed and durable, the lease is given back.
+func (s *Session) Close(exitReason string) error {
+	if s.place == nil {
+		return nil
+	}
+	err := s.record(event.Event{Body: event.SessionEnd{
+		ExitReason: exitReason, Schema: 1, SessionID: s.id, UptimeMS: s.opts.Now().Sub(s.opened).Milliseconds(),
+		Resources: event.ResourceUsage{SessionLogBytes: s.journal.Size()},
+	}})
+	if err == nil {
+		err = s.journal.Seal()
+	}
+	if closeErr := s.journal.Close(); err == nil {
+		err = closeErr
+	}
+	s.place.Unlock()
+	return err
+}
