@@ -139,7 +139,7 @@ func (r *run) openSession() error {
 		r.setup.warn(n)
 	}
 	if err := r.openTools(); err != nil {
-		return errors.Join(err, session.Close("failed"))
+		return errors.Join(err, session.Abandon())
 	}
 	r.loop = session.Loop(r.loopConfig())
 	return nil

@@ -362,3 +362,23 @@ func (s *Session) Close(exitReason string) error {
 	s.place.Unlock()
 	return err
 }
+
+// Abandon gives back a session on which Begin was not called: nothing was
+// said, so nothing is recorded.
+func (s *Session) Abandon() error {
+	if s.place == nil {
+		return nil
+	}
+	defer s.place.Unlock()
+	empty := s.journal.Size() == 0
+	if err := s.journal.Close(); err != nil {
+		return err
+	}
+	if !empty {
+		return nil
+	}
+	if err := os.Remove(s.place.LogPath()); err != nil {
+		return fmt.Errorf("remove the log of a session that never began: %w", err)
+	}
+	return nil
+}
