@@ -2,9 +2,7 @@ package chat
 
 import (
 	"encoding/base64"
-	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/provider"
@@ -117,11 +115,7 @@ func (w *Wire) encode(req *provider.Request) ([]byte, error) {
 			Name: "answer", Schema: req.OutputSchema, Strict: provider.StrictSchema(req.OutputSchema),
 		}}
 	}
-	body, err := json.Marshal(&r)
-	if err != nil {
-		return nil, &provider.Error{Class: provider.InvalidRequest, Message: fmt.Sprintf("the request cannot be encoded: %v", err), Err: err}
-	}
-	return body, nil
+	return w.client.Encode(&r)
 }
 
 // messages is the conversation.

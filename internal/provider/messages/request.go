@@ -1,10 +1,8 @@
 package messages
 
 import (
-	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/provider"
@@ -99,11 +97,8 @@ func (w *Wire) encode(req *provider.Request) (body []byte, beta string, err erro
 		r.ToolChoice = &toolChoice{Type: "auto", OneAtATime: true}
 	}
 	r.mark()
-	body, err = json.Marshal(&r)
-	if err != nil {
-		return nil, "", &provider.Error{Class: provider.InvalidRequest, Message: fmt.Sprintf("the request cannot be encoded: %v", err), Err: err}
-	}
-	return body, p.beta, nil
+	body, err = w.client.Encode(&r)
+	return body, p.beta, err
 }
 
 // mark sets the four cache points that are allowed: behind the tools, the

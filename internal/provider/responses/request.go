@@ -2,9 +2,7 @@ package responses
 
 import (
 	"encoding/base64"
-	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/provider"
@@ -122,11 +120,7 @@ func (w *Wire) encode(req *provider.Request) ([]byte, error) {
 			Type: "json_schema", Name: "answer", Schema: req.OutputSchema, Strict: provider.StrictSchema(req.OutputSchema),
 		}}
 	}
-	body, err := json.Marshal(&r)
-	if err != nil {
-		return nil, &provider.Error{Class: provider.InvalidRequest, Message: fmt.Sprintf("the request cannot be encoded: %v", err), Err: err}
-	}
-	return body, nil
+	return w.client.Encode(&r)
 }
 
 func (w *Wire) tools(tools []provider.Tool) []tool {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmuse/muse/internal/provider"
@@ -32,6 +33,8 @@ type Client struct {
 	first   time.Duration
 	idle    time.Duration
 	now     func() time.Time
+
+	bodySize atomic.Int64 // of the last request body
 }
 
 // New checks the options and returns a client. Nothing is sent.
