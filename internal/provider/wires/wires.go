@@ -41,8 +41,11 @@ type Options struct {
 	Efforts     []provider.Effort
 	NoReasoning bool
 	NoImages    bool
-	MaxOutput   int
-	Thinking    messages.Thinking
+	// MaxOutput is the model's output limit. Only the Messages wire, which
+	// demands a cap, sends it: elsewhere the service's own limit is the better
+	// one, and a local server refuses a cap beyond its context.
+	MaxOutput int
+	Thinking  messages.Thinking
 
 	// CataloguePath is the cache file of the service's model list, "" for none
 	// on disk; CatalogueLifetime how long it is fresh.
@@ -103,7 +106,7 @@ func Open(o Options) (*Opened, error) {
 	switch o.Wire {
 	case Meta, OpenAI:
 		r := responses.Options{
-			ID: o.ID, Meta: o.Wire == Meta, Efforts: o.Efforts, NoReasoning: o.NoReasoning, NoImages: o.NoImages, MaxOutput: o.MaxOutput,
+			ID: o.ID, Meta: o.Wire == Meta, Efforts: o.Efforts, NoReasoning: o.NoReasoning, NoImages: o.NoImages,
 		}
 		if r.Meta {
 			r.Catalogue = out.Catalogue
@@ -111,7 +114,7 @@ func Open(o Options) (*Opened, error) {
 		out.Provider = responses.New(client, r)
 	case OpenAIChat:
 		out.Provider = chat.New(client, chat.Options{
-			ID: o.ID, Efforts: o.Efforts, NoReasoning: o.NoReasoning, NoImages: o.NoImages, MaxOutput: o.MaxOutput,
+			ID: o.ID, Efforts: o.Efforts, NoReasoning: o.NoReasoning, NoImages: o.NoImages,
 		})
 	case Anthropic:
 		thinking := o.Thinking
