@@ -1,6 +1,11 @@
 package journal
 
-import "bytes"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
 
 // MaxLine is the longest line that is loaded, in bytes. No record comes near
 // it; a longer line is damage or an attack and is skipped with a diagnostic.
@@ -93,4 +98,31 @@ func (s *splitter) keep(part []byte) {
 		s.carry = grown
 	}
 	s.carry = append(s.carry, part...)
+}
+
+// ScanLines is for looking through a log for a few lines at the speed of
+// memory: fn gets each line as it lies there, good or bad, with the offset of
+// its first byte. The bytes are valid during the call only. Lines longer than
+// [MaxLine] are left out.
+func ScanLines(r io.Reader, fn func(raw []byte, offset int64) error) error {
+	s := splitter{maxLine: MaxLine}
+	buf := make([]byte, 256<<10)
+	var err error
+	take := func(l rawLine) {
+		if err == nil && !l.long {
+			err = fn(l.bytes, l.offset)
+		}
+	}
+	for err == nil {
+		n, readErr := r.Read(buf)
+		s.cut(buf[:n], take)
+		if errors.Is(readErr, io.EOF) {
+			s.rest(take)
+			return err
+		}
+		if readErr != nil && err == nil {
+			return fmt.Errorf("read log: %w", readErr)
+		}
+	}
+	return err
 }
