@@ -145,7 +145,7 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 	if !info.Mode().IsRegular() {
 		return nil, report, errors.New("not a regular file")
 	}
-	p := pass{fn: opts.OnLine, maxLine: opts.MaxLine, hasher: newHasher()}
+	p := pass{fn: records(opts.OnLine), maxLine: opts.MaxLine, hasher: newHasher()}
 	p.block = int(min(max(info.Size()+1, 4<<10), blockSize)) // a small log needs no large blocks
 	if err := p.run(f); err != nil {
 		return nil, report, err

@@ -11,6 +11,7 @@ import (
 // Finding classes of a [Diagnostic].
 const (
 	BadLine            = "bad_line"            // not a record; skipped, its bytes stay
+	BadChild           = "bad_child"           // a frame holds something that is no envelope
 	LongLine           = "long_line"           // longer than MaxLine; skipped without loading it
 	TornTail           = "torn_tail"           // the last line has no line feed and is no record
 	SequenceGap        = "sequence_gap"        // numbers are missing before this line
@@ -92,6 +93,31 @@ func Read(path string, fn func(line record.Line, offset int64) error) (Report, e
 
 // ReadFrom is [Read] for any stream.
 func ReadFrom(r io.Reader, opts ReadOptions, fn func(line record.Line, offset int64) error) (Report, error) {
+	return ReadEntries(r, opts, records(fn))
+}
+
+// Entry is a line of a log, good or bad, with its place in the file.
+type Entry struct {
+	record.Line       // zero when Err is not nil
+	Err         error // why the line is no record
+	Number      int64 // from 1
+	Offset      int64 // of the first byte
+	Size        int64 // in bytes, without the line feed
+	Ended       bool  // a line feed follows
+}
+
+// records calls fn for the entries that are records.
+func records(fn func(record.Line, int64) error) func(Entry) error {
+	return func(e Entry) error {
+		if e.Err != nil {
+			return nil
+		}
+		return fn(e.Line, e.Offset)
+	}
+}
+
+// ReadEntries is [ReadFrom] that hands over bad lines, too.
+func ReadEntries(r io.Reader, opts ReadOptions, fn func(Entry) error) (Report, error) {
 	p := pass{fn: fn, maxLine: opts.MaxLine}
 	if opts.Verify {
 		p.hasher = newHasher()
@@ -102,7 +128,7 @@ func ReadFrom(r io.Reader, opts ReadOptions, fn func(line record.Line, offset in
 
 // pass is one reading of a log.
 type pass struct {
-	fn      func(record.Line, int64) error
+	fn      func(Entry) error
 	maxLine int
 	block   int     // bytes read at a time, blockSize when 0
 	hasher  *hasher // nil when the log is not hashed
@@ -173,40 +199,39 @@ func (p *pass) line(l *parsed) error {
 		r.Tail = &Tail{Offset: l.offset, Size: l.size, Whole: l.object}
 	}
 	where := Diagnostic{Line: l.number, Offset: l.offset, Size: l.size}
-	err := l.err
+	e := Entry{Line: l.line, Err: l.err, Number: l.number, Offset: l.offset, Size: l.size, Ended: l.ended}
+	if l.long {
+		e.Err = fmt.Errorf("%d bytes are more than the limit of %d", l.size, p.maxLine)
+	}
+	if e.Err == nil {
+		p.account(l.line, where)
+		return p.fn(e)
+	}
 	switch {
+	case !l.ended && !l.object:
+		where.Class = TornTail
 	case l.long:
 		where.Class = LongLine
-		err = fmt.Errorf("%d bytes are more than the limit of %d", l.size, p.maxLine)
-	case err != nil:
-		where.Class = BadLine
 	default:
-		if err = p.account(l.line, where); err == nil {
-			return p.fn(l.line, l.offset)
-		}
 		where.Class = BadLine
 	}
-	if !l.ended && !l.object {
-		where.Class = TornTail
-	}
-	where.Message = err.Error()
+	where.Message = e.Err.Error()
 	r.add(where)
-	return nil
+	return p.fn(e)
 }
 
 // account follows the numbering and the checkpoints.
-func (p *pass) account(line record.Line, where Diagnostic) error {
+func (p *pass) account(line record.Line, where Diagnostic) {
 	switch line.Kind {
 	case record.KindFrame:
-		children := make([]*record.Envelope, len(line.Frame.Children))
-		for i, c := range line.Frame.Children {
+		for _, c := range line.Frame.Children {
 			e, err := c.Envelope()
 			if err != nil {
-				return err
+				bad := where
+				bad.Class, bad.Message = BadChild, err.Error()
+				p.report.add(bad)
+				continue
 			}
-			children[i] = e
-		}
-		for _, e := range children {
 			p.sequence(e.Sequence, where)
 			p.report.LastRecorded = max(p.report.LastRecorded, e.RecordedAt)
 		}
@@ -220,7 +245,6 @@ func (p *pass) account(line record.Line, where Diagnostic) error {
 			p.checkpoint(e, where)
 		}
 	}
-	return nil
 }
 
 func (p *pass) sequence(n int64, where Diagnostic) {

@@ -64,7 +64,7 @@ func TestSplitter(t *testing.T) {
 func TestHasher(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := []byte(rapid.StringOf(rapid.RuneFrom([]rune("ab\n"))).Draw(t, "data"))
-		p := pass{fn: ignore, block: rapid.IntRange(1, 9).Draw(t, "block"), hasher: newHasher()}
+		p := pass{fn: records(ignore), block: rapid.IntRange(1, 9).Draw(t, "block"), hasher: newHasher()}
 		if err := p.run(bytes.NewReader(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestVerifyAcrossBlocks(t *testing.T) {
 					in[bytes.Index(in, []byte("zeile"))] = 'Z'
 					want = 12
 				}
-				p := pass{fn: ignore, block: block, hasher: newHasher()}
+				p := pass{fn: records(ignore), block: block, hasher: newHasher()}
 				if err := p.run(bytes.NewReader(in)); err != nil {
 					t.Fatal(err)
 				}
@@ -141,6 +141,35 @@ func TestReadSkipsLongLines(t *testing.T) {
 	if len(report.Diagnostics) != 2 || report.Diagnostics[0].Class != LongLine || report.Diagnostics[0].Line != 2 ||
 		report.Diagnostics[1].Class != TornTail || report.Tail == nil || report.Tail.Whole {
 		t.Errorf("findings %v, tail %+v", report.Diagnostics, report.Tail)
+	}
+}
+
+func TestReadEntries(t *testing.T) {
+	path := newLog(t, 1)
+	frame, rest, _ := bytes.Cut(readFile(t, path), []byte("\n"))
+	broken := bytes.Replace(frame, []byte(`\"sequence\":2`), []byte(`\"sequence\":\"2\"`), 1)
+	data := slices.Concat(frame, []byte("\n"), rest, broken, []byte("\n{bad}\n"), rest[:20])
+	var got []string
+	report, err := ReadEntries(bytes.NewReader(data), ReadOptions{}, func(e Entry) error {
+		got = append(got, fmt.Sprintf("%d %v %v %v", e.Number, e.Kind, e.Err == nil, e.Ended))
+		if e.Offset < 0 || string(data[e.Offset:e.Offset+e.Size]) != string(e.Raw) && e.Err == nil {
+			t.Errorf("entry %d is not at %d", e.Number, e.Offset)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 retained_frame true true", "2 envelope true true", "3 retained_frame true true", "4 unknown false true", "5 unknown false false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var classes []string
+	for _, d := range report.Diagnostics {
+		classes = append(classes, d.Class)
+	}
+	if diff := cmp.Diff([]string{SequenceRepeat, BadChild, BadLine, TornTail}, classes); diff != "" {
+		t.Error(diff)
 	}
 }
 
