@@ -3,6 +3,8 @@ package muse
 import (
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Phase is the health of a running process as an observer sees it.
@@ -54,17 +56,28 @@ func (o WatchOptions) withDefaults() WatchOptions {
 	return o
 }
 
-// Health is one observation.
+// Health is one observation. In JSON its durations are seconds.
 type Health struct {
 	Phase Phase     `json:"phase"`
 	At    time.Time `json:"at"`
 	// Idle is the observed time since the last activity, SinceProgress since
 	// the last completed step. Unobserved stretches are not counted.
-	Idle          time.Duration `json:"idle_ns"`
-	SinceProgress time.Duration `json:"since_progress_ns"`
+	Idle          time.Duration `json:"-"`
+	SinceProgress time.Duration `json:"-"`
 	// Unobserved is the total time nobody looked.
-	Unobserved time.Duration `json:"unobserved_ns"`
+	Unobserved time.Duration `json:"-"`
 	Progress   int64         `json:"completed_steps"`
+}
+
+// MarshalJSON writes the durations as seconds.
+func (h Health) MarshalJSON() ([]byte, error) {
+	type plain Health // without this method
+	return json.Marshal(struct {
+		plain
+		Idle          float64 `json:"idle_seconds"`
+		SinceProgress float64 `json:"since_progress_seconds"`
+		Unobserved    float64 `json:"unobserved_seconds"`
+	}{plain(h), h.Idle.Seconds(), h.SinceProgress.Seconds(), h.Unobserved.Seconds()})
 }
 
 // Watch keeps three clocks apart (seed 002): activity, which any record of the
