@@ -32,6 +32,14 @@ func (r *run) instructions() (string, []event.ContextMessage) {
 			ID: "developer_prompt", Source: s.Run.DeveloperPrompt.Origin.String(), Order: 110, Lifecycle: "stable_prefix", Text: text,
 		})
 	}
+	if r.schema != nil {
+		// Not every wire can carry a schema, and a model that is told of it
+		// needs fewer corrections.
+		blocks = append(blocks, instructions.Block{
+			ID: "output_schema", Source: "muse", Order: 120, Lifecycle: "runtime_prefix",
+			Text: "Your final answer must be exactly one JSON value that fits this JSON Schema, with nothing before or after it:\n" + string(r.schema.Schema),
+		})
+	}
 	var out []event.ContextMessage
 	for _, b := range blocks {
 		out = append(out, event.ContextMessage{

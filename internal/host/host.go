@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -66,6 +67,7 @@ type Session struct {
 	assets  *assets
 	conv    *agent.Conversation
 	resumed bool
+	trace   *store.Trace
 	opened  time.Time
 	epoch   int64 // permission profiles so far
 
@@ -98,11 +100,8 @@ func (s *Session) open() (Report, error) {
 	var report Report
 	var err error
 	s.place, err = store.Find(s.opts.DataRoot, s.id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	if errors.Is(err, store.ErrNotFound) {
 		s.place, err = store.Create(s.opts.DataRoot, s.id, s.opts.Now())
-	case err == nil:
-		s.resumed = true
 	}
 	if err != nil {
 		return report, err
@@ -111,47 +110,74 @@ func (s *Session) open() (Report, error) {
 		return report, err
 	}
 	if err := s.openLog(&report); err != nil {
-		s.place.Unlock()
-		return report, err
+		return report, errors.Join(err, s.place.Unlock())
 	}
+	s.trace = store.NewTrace(s.place.Dir)
+	slog.New(s.trace).Info("session opened", "id", s.id, "resumed", s.resumed, "provider", s.opts.Provider, "model", s.opts.Model)
 	return report, nil
 }
 
-// openLog opens the log, or makes it. A directory without a log is a session
-// that never started: it is begun as a new one.
+// openLog opens the log of a session that has one. A directory without a log
+// is a session that never started: Begin makes its log.
 func (s *Session) openLog(report *Report) error {
-	jopts := journal.Options{
-		Stream: record.Stream{Kind: record.StreamSession, ID: s.id}, Now: s.opts.Now, OpenFile: s.opts.OpenLog,
-		OnLine: func(line record.Line, _ int64) error { return s.replay(line) },
-	}
-	path := s.place.LogPath()
-	_, err := os.Lstat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		s.resumed = false
-		s.journal, err = journal.Create(path, jopts)
-		if err != nil {
-			return err
-		}
-		s.rec = newRecorder(s.journal, s.id, s.opts.Now)
-		return nil
-	}
 	s.rec = newRecorder(nil, s.id, s.opts.Now)
-	var found journal.OpenReport
-	s.journal, found, err = journal.Open(path, jopts)
+	started, err := s.place.Started()
+	if err != nil || !started {
+		return err
+	}
+	found, err := s.openJournal()
 	if err != nil {
 		return err
 	}
-	s.rec.log = s.journal
-	s.rec.last = found.LastRecorded
 	s.resumed = found.Records > 0
 	report.Resumed = s.resumed
 	report.Notes = notes(found)
 	if err := s.sameWorkspace(); err != nil {
-		// The log was not changed beyond the repair of its end.
-		_ = s.journal.Close()
-		return err
+		return errors.Join(err, s.journal.Close())
 	}
 	return nil
+}
+
+func (s *Session) openJournal() (journal.OpenReport, error) {
+	opts := s.journalOptions()
+	opts.OnLine = func(line record.Line, _ int64) error { return s.replay(line) }
+	var found journal.OpenReport
+	var err error
+	s.journal, found, err = journal.Open(s.place.LogPath(), opts)
+	if err != nil {
+		return found, err
+	}
+	s.rec.log, s.rec.last = s.journal, found.LastRecorded
+	return found, nil
+}
+
+func (s *Session) journalOptions() journal.Options {
+	return journal.Options{
+		Stream: record.Stream{Kind: record.StreamSession, ID: s.id}, Now: s.opts.Now,
+		OpenFile: s.opts.OpenLog, SyncDir: s.place.SyncDir,
+	}
+}
+
+// start makes the log of a new session. Its first line, the permission profile,
+// is durable before the log exists, so that there is never a log that does not
+// say under which rules it was written.
+func (s *Session) start(p event.PermissionProfile) error {
+	children, err := permissionChildren(p)
+	if err != nil {
+		return err
+	}
+	frame, err := journal.FirstFrame(children, s.journalOptions())
+	if err != nil {
+		return err
+	}
+	if err := s.place.Stage(frame.Append(nil)); err != nil {
+		return err
+	}
+	if err := s.place.Start(); err != nil {
+		return err
+	}
+	_, err = s.openJournal()
+	return err
 }
 
 func notes(r journal.OpenReport) []string {
@@ -261,8 +287,15 @@ func (s *Session) Begin() error {
 	if s.resumed {
 		cause = "resumed_session"
 	}
+	profile := s.opts.Posture.profile(cause, s.epoch+1)
+	if s.place != nil && s.journal == nil {
+		if err := s.start(profile); err != nil {
+			return err
+		}
+	} else if err := s.record(event.Event{Body: profile}); err != nil {
+		return err
+	}
 	for _, body := range []event.Body{
-		s.opts.Posture.profile(cause, s.epoch+1),
 		event.Metadata{
 			Build: s.opts.Build, ModelID: s.opts.Model, ProviderID: s.opts.Provider,
 			ToolSurface: "2", WebSearchMode: "off", WorkspaceRoot: s.opts.Workspace,
@@ -343,11 +376,14 @@ func (s *Session) modelSource() string {
 	return "startup"
 }
 
-// Close ends the session: exit_reason is "clean", "interrupted" or "failed".
+// Close ends the session: exitReason is "clean", "interrupted" or "failed".
 // The log is sealed and durable, the lease is given back.
 func (s *Session) Close(exitReason string) error {
 	if s.place == nil {
 		return nil
+	}
+	if s.journal == nil {
+		return s.release(nil)
 	}
 	err := s.record(event.Event{Body: event.SessionEnd{
 		ExitReason: exitReason, Schema: 1, SessionID: s.id, UptimeMS: s.opts.Now().Sub(s.opened).Milliseconds(),
@@ -359,8 +395,8 @@ func (s *Session) Close(exitReason string) error {
 	if closeErr := s.journal.Close(); err == nil {
 		err = closeErr
 	}
-	s.place.Unlock()
-	return err
+	slog.New(s.trace).Info("session closed", "exit_reason", exitReason, "error", err)
+	return s.release(err)
 }
 
 // Abandon gives back a session on which Begin was not called: nothing was
@@ -369,16 +405,19 @@ func (s *Session) Abandon() error {
 	if s.place == nil {
 		return nil
 	}
-	defer s.place.Unlock()
-	empty := s.journal.Size() == 0
-	if err := s.journal.Close(); err != nil {
-		return err
+	var err error
+	if s.journal != nil {
+		err = s.journal.Close()
 	}
-	if !empty {
-		return nil
+	return s.release(err)
+}
+
+// release gives the lease back. A trace that could not be written is not worth
+// failing for: it is there to explain failures.
+func (s *Session) release(err error) error {
+	_ = s.trace.Close()
+	if unlockErr := s.place.Unlock(); err == nil {
+		err = unlockErr
 	}
-	if err := os.Remove(s.place.LogPath()); err != nil {
-		return fmt.Errorf("remove the log of a session that never began: %w", err)
-	}
-	return nil
+	return err
 }
