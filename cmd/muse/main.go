@@ -6,8 +6,12 @@ import (
 	"os"
 
 	"github.com/openmuse/muse/internal/cli"
+	"github.com/openmuse/muse/internal/sandbox"
 )
 
 func main() {
+	if code, ok := sandbox.MaybeHelper(os.Args[1:]); ok {
+		os.Exit(code)
+	}
 	os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System()))
 }

@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attend starts the command and stays as the first process of the sandbox:
+// with its end everything inside ends. It passes signals on and hands out the
+// command's exit code, 128 and the number for a signal.
+func (h *helper) attend(p permit) int {
+	// Nobody inside may look into this process.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return helperFails(fmt.Errorf("close the helper to others: %w", err))
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
+	attr := &syscall.SysProcAttr{Setsid: p.NewSession}
+	if !p.NewSession && onTerminal() {
+		// The command takes the terminal, as a shell would hand it over.
+		attr.Setpgid, attr.Foreground = true, true
+	}
+	// The child inherits what this thread has lost.
+	pid, err := syscall.ForkExec(h.order.Path, h.order.Args, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr,
+	})
+	if err != nil {
+		return notStarted(h.order.Path, err)
+	}
+	go func() {
+		for s := range signals {
+			if n, ok := s.(syscall.Signal); ok {
+				if unix.Kill(-pid, n) != nil {
+					_ = unix.Kill(pid, n) // not a group of its own, or gone already
+				}
+			}
+		}
+	}()
+	return wait(pid)
+}
+
+// onTerminal reports whether standard input is a terminal.
+func onTerminal() bool {
+	_, err := unix.IoctlGetTermios(0, unix.TCGETS)
+	return err == nil
+}
+
+// wait reaps every orphan until the command itself ends.
+func wait(command int) int {
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return helperFails(fmt.Errorf("wait for the command: %w", err))
+		case pid != command:
+			continue
+		case status.Signaled():
+			return 128 + int(status.Signal())
+		case status.Exited():
+			return status.ExitStatus()
+		}
+	}
+}

@@ -1,0 +1,5 @@
+package sandbox
+
+const receiveFlags = 0
+
+func prepareChannel(int) error { return nil }

@@ -1,0 +1,279 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/openmuse/muse/internal/egress"
+)
+
+// run is one command from its preparation to its release.
+type run struct {
+	session  *Session
+	launcher launcher
+	command  Command
+	trial    bool // confirm the boundary and start nothing
+
+	names  bool // protected names are held
+	before []rootFound
+
+	host  *channel
+	child *os.File
+	order *order
+
+	confirmed chan struct{} // closed when confirm has come to an end
+	result    error         // of confirm; nil means that the command was let go
+	stop      context.CancelFunc
+	gate      *egress.Server
+}
+
+// prepare builds the process. On an error finish cleans up.
+func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
+	s := r.session
+	if r.launcher == nil {
+		l, err := s.chosen(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.launcher = l
+	}
+	held, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	r.names = true
+	if r.before, err = s.scan(); err != nil {
+		return nil, err
+	}
+	plan, err := s.makePlan(held, r.before)
+	if err != nil {
+		return nil, err
+	}
+	env := s.environment(r.command.Env, r.command.Dir)
+	cmd, err := r.launcher.prepare(ctx, s, plan, env)
+	if err != nil {
+		return nil, err
+	}
+	r.order = &order{
+		Launcher: r.launcher.name(), Plan: *plan, Namespaces: s.host,
+		Listen: s.spec.Network == ProxyOnly, UnixSockets: s.spec.UnixSockets,
+		Landlock: append([]string{"/dev"}, plan.Writable...),
+		Dir:      r.command.Dir, Path: r.command.Path, Args: r.command.Args,
+	}
+	if r.host, r.child, err = newChannel(); err != nil {
+		return nil, err
+	}
+	cmd.ExtraFiles = []*os.File{r.child}
+	var stopped context.Context
+	stopped, r.stop = context.WithCancel(ctx)
+	r.confirmed = make(chan struct{})
+	go func() {
+		defer close(r.confirmed)
+		if r.result = r.confirm(stopped); r.result != nil || r.trial {
+			_ = r.host.send((&permit{}).encode()) // it may be gone already
+		}
+	}()
+	return cmd, nil
+}
+
+// errSilent says that nothing was heard from the helper.
+var errSilent = errors.New("the sandbox ended before it was confirmed")
+
+// confirm talks with the helper and lets the command go when everything is as
+// it should be. The helper's word is not enough: who speaks, in which
+// namespaces, and with which rights, is asked of the kernel.
+func (r *run) confirm(ctx context.Context) error {
+	if err := r.host.setDeadline(time.Now().Add(confirmLimit)); err != nil {
+		return fmt.Errorf("limit the wait for the helper: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() {
+		_ = r.host.setDeadline(time.Unix(1, 0)) // wakes the reader; the socket may be closed by now
+	})()
+	if err := r.host.send(r.order.encode()); err != nil {
+		return r.silent(ctx, err)
+	}
+	m, err := r.host.receive()
+	if err != nil {
+		return r.silent(ctx, err)
+	}
+	fds, err := m.rights()
+	defer func() {
+		for _, fd := range fds {
+			_ = unix.Close(fd) // a listener that nothing was read from
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	rep, err := decodeReport(m.body)
+	if err != nil {
+		return err
+	}
+	if rep.Failure != "" {
+		return errors.New(rep.Failure)
+	}
+	pid, err := m.sender()
+	if err != nil {
+		return err
+	}
+	if err := r.examine(pid); err != nil {
+		return err
+	}
+	if r.trial {
+		return nil
+	}
+	if r.order.Listen {
+		if err := r.serve(fds); err != nil {
+			return err
+		}
+	}
+	p := permit{Start: true, NewSession: !leadsOwnSession(pid)}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := r.host.send(p.encode()); err != nil {
+		return r.silent(ctx, err)
+	}
+	return nil
+}
+
+// silent explains a dialogue that broke off.
+func (r *run) silent(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return errSilent
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("the sandbox was not confirmed within %s", confirmLimit)
+	}
+	return fmt.Errorf("%w: %w", errSilent, err)
+}
+
+// examine asks the kernel about the process that reported.
+func (r *run) examine(pid int) error {
+	base := "/proc/" + strconv.Itoa(pid)
+	if pid <= 0 {
+		return errors.New("the report does not come from a process of this machine's")
+	}
+	if err := checkProgram(base, r.session.helperID); err != nil {
+		return err
+	}
+	if err := checkNamespaces(base, r.session.host); err != nil {
+		return err
+	}
+	return checkStatus(base)
+}
+
+// serve puts the gate behind the listener that the helper opened.
+func (r *run) serve(fds []int) error {
+	if len(fds) != 1 {
+		return errors.New("the sandbox did not hand out its proxy socket")
+	}
+	f := os.NewFile(uintptr(fds[0]), "sandbox proxy")
+	fds[0] = -1
+	l, err := net.FileListener(f)
+	_ = f.Close() // the listener has its own copy
+	if err != nil {
+		return fmt.Errorf("take over the proxy socket: %w", err)
+	}
+	gate := r.session.spec.Gate
+	if gate == nil {
+		gate = egress.Closed()
+	}
+	r.gate = gate.Serve(l, r.command.Origin)
+	return nil
+}
+
+// finish ends a run: nothing of it is left when it returns. The error
+// satisfies ErrUnavailable when the command was never let go.
+func (r *run) finish() error {
+	defer r.session.leave(r)
+	var failed error
+	if r.host != nil {
+		_ = r.child.Close() // the process had its own copy
+	}
+	if r.confirmed != nil {
+		r.hearOut()
+		failed = r.result
+	}
+	if r.host != nil {
+		_ = r.host.Close() // nothing left to say
+	}
+	if r.gate != nil {
+		r.gate.Close()
+	}
+	if failed != nil {
+		failed = unavailable(failed)
+	}
+	if r.before != nil && !r.trial {
+		failed = errors.Join(failed, r.session.judge(r.before))
+	}
+	if r.names {
+		failed = errors.Join(failed, r.session.releaseNames())
+	}
+	return failed
+}
+
+// lastWords is how long a report may still be on its way when its sender has
+// ended. It is there at once, unless somebody else holds the socket.
+const lastWords = time.Second
+
+// hearOut waits for the end of the dialogue with a helper that has ended.
+func (r *run) hearOut() {
+	timer := time.NewTimer(lastWords)
+	defer timer.Stop()
+	select {
+	case <-r.confirmed:
+	case <-timer.C:
+	}
+	r.stop()
+	<-r.confirmed
+}
+
+// drop is finish for a process that could not be started: that is the error
+// to tell.
+func (r *run) drop() error {
+	if err := r.finish(); !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return nil
+}
+
+func isNamespaceLimit(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) || errors.Is(err, unix.EINVAL)
+}
+
+// tail keeps the end of what a process printed.
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailSize = 2048
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - tailSize; over > 0 {
+		t.buf = t.buf[over:]
+	}
+	return len(p), nil
+}
+
+// last is the last line that is not empty.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.buf)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,311 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+
+	"github.com/openmuse/muse/internal/sandbox/layout"
+	"github.com/openmuse/muse/internal/sandbox/repository"
+	"github.com/openmuse/muse/internal/sandbox/reserve"
+)
+
+// launcher makes the boundary in one way.
+type launcher interface {
+	name() LauncherName
+	// prepare returns the process that ends up as the helper inside.
+	prepare(ctx context.Context, s *Session, plan *layout.Plan, env []string) (*exec.Cmd, error)
+}
+
+// system is what a session keeps on Linux.
+type system struct {
+	state    *state
+	host     []uint64 // the host's namespaces, 0 for shared ones
+	helper   string   // the helper's program, out of reach of every command
+	helperID programID
+	guards   []guard // one a writable root
+
+	choose   sync.Mutex
+	launcher launcher // nil until one has passed its check
+}
+
+// guard keeps the protected names and the repositories of one root.
+type guard struct {
+	root    string
+	names   *reserve.Keeper
+	scanner *repository.Scanner
+}
+
+// rootFound are the repositories below a root.
+type rootFound struct {
+	root   string
+	places []repository.Place
+}
+
+func (s *Session) open() error {
+	st, err := openState(s.spec.StateDir, s.spec.Workspace)
+	if err != nil {
+		return err
+	}
+	s.state = st
+	if err := s.prepareHost(); err != nil {
+		return errors.Join(err, s.close())
+	}
+	cache := cachePath
+	if !isRealDir(runDir) {
+		cache = filepath.Join("/tmp", ".cache")
+	}
+	s.settings = s.buildSettings(cache, "/tmp", s.spec.Network == ProxyOnly)
+	for _, root := range s.spec.roots {
+		names := s.namesFor(root)
+		s.guards = append(s.guards, guard{
+			root:    root,
+			names:   reserve.New(root, workspaceDir(s.spec.StateDir, root), names),
+			scanner: repository.NewScanner(root, names),
+		})
+	}
+	return nil
+}
+
+// namesFor are the protected names of a root. A root that is itself the inside
+// of a repository keeps what would run programs.
+func (s *Session) namesFor(root string) []string {
+	names := append([]string{}, s.spec.Protected...)
+	if repository.IsBare(root) {
+		names = append(names, "config", "config.worktree", "hooks", "info", "modules", "worktrees")
+	}
+	return names
+}
+
+// prepareHost notes what the host looks like, to tell the inside from it.
+func (s *Session) prepareHost() (err error) {
+	if s.host, err = namespaces("/proc/self"); err != nil {
+		return err
+	}
+	if s.spec.Network == Enabled {
+		s.host[len(s.host)-1] = 0
+	}
+	if s.helperID, err = programAt("/proc/self/exe"); err != nil {
+		return err
+	}
+	s.helper, err = os.Executable()
+	if err != nil {
+		return fmt.Errorf("find our own program: %w", err)
+	}
+	return nil
+}
+
+func (s *Session) close() error {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.Close()
+}
+
+// TempDir is where the commands' /tmp is on the host.
+func (s *Session) TempDir() string { return s.state.tmp() }
+
+// acquire holds the protected names of every root.
+func (s *Session) acquire() ([]reserve.Name, error) {
+	var all []reserve.Name
+	for i, g := range s.guards {
+		held, err := g.names.Acquire()
+		if err != nil {
+			for _, done := range s.guards[:i] {
+				err = errors.Join(err, done.names.Release())
+			}
+			return nil, err
+		}
+		all = append(all, held...)
+	}
+	return all, nil
+}
+
+func (s *Session) releaseNames() error {
+	var err error
+	for _, g := range s.guards {
+		for _, path := range g.names.Disturbed() {
+			s.notify("placeholder-removed", path, "%s was reserved while commands ran, and something outside of the sandbox changed it", path)
+		}
+		err = errors.Join(err, g.names.Release())
+	}
+	return err
+}
+
+// scan lists the repositories that are there before a command starts.
+func (s *Session) scan() ([]rootFound, error) {
+	var all []rootFound
+	for _, g := range s.guards {
+		found, err := g.scanner.Before()
+		if err != nil {
+			return nil, err
+		}
+		if found.Truncated {
+			s.notify("scan-incomplete", g.root, "%s has more directories than are looked at: repositories beyond the first %d are not protected", g.root, found.Dirs)
+		}
+		all = append(all, rootFound{g.root, found.Places})
+	}
+	return all, nil
+}
+
+// judge looks for repositories that were not there before and holds those
+// that could run a program.
+func (s *Session) judge(before []rootFound) error {
+	var failed error
+	for i, g := range s.guards {
+		found, err := g.scanner.After()
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		old := map[repository.Place]bool{}
+		for _, p := range before[i].places {
+			old[p] = true
+		}
+		for _, p := range found.Places {
+			if !old[p] {
+				failed = errors.Join(failed, s.judgeOne(g.root, p))
+			}
+		}
+	}
+	return failed
+}
+
+func (s *Session) judgeOne(dir string, p repository.Place) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", dir, err)
+	}
+	defer root.Close()
+	judged, err := repository.Judge(root, p)
+	for _, j := range judged {
+		path := filepath.Join(dir, filepath.FromSlash(j.Place.Path))
+		if j.Renamed == "" {
+			if err == nil {
+				s.notify("repository-found", path, "a command made the repository %s", path)
+			}
+			continue
+		}
+		s.notify("repository-held", path, "a command made the repository %s, and %s: it was made invisible to git by renaming %s to %s",
+			path, j.Why, j.Renamed, j.To)
+	}
+	return err
+}
+
+// Confirm finds a launcher whose boundary holds, by starting the helper once
+// without a command. Later calls return at once. The error satisfies
+// ErrUnavailable.
+func (s *Session) Confirm(ctx context.Context) (LauncherName, error) {
+	l, err := s.chosen(ctx)
+	if err != nil {
+		return "", unavailable(err)
+	}
+	return l.name(), nil
+}
+
+// candidates are the launchers to try, in order.
+func (s *Session) candidates() ([]launcher, error) {
+	var all []launcher
+	var missing error
+	if s.spec.Launcher != Bubblewrap {
+		all = append(all, native{})
+	}
+	if s.spec.Launcher != Native {
+		program, err := findBubblewrap(os.Getenv("PATH"), s.spec.roots)
+		if err != nil {
+			missing = err
+		} else {
+			all = append(all, bubblewrap{program})
+		}
+	}
+	if s.spec.Launcher == Seatbelt {
+		return nil, errors.New("the seatbelt launcher is for macOS")
+	}
+	if len(all) == 0 {
+		return nil, missing
+	}
+	return all, nil
+}
+
+func (s *Session) chosen(ctx context.Context) (launcher, error) {
+	s.choose.Lock()
+	defer s.choose.Unlock()
+	if s.launcher != nil {
+		return s.launcher, nil
+	}
+	candidates, err := s.candidates()
+	if err != nil {
+		return nil, err
+	}
+	var failed error
+	for _, l := range candidates {
+		err := s.try(ctx, l)
+		if err == nil {
+			s.launcher = l
+			s.notify("launcher", "", "commands run inside the %s sandbox", l.name())
+			return l, nil
+		}
+		if failed == nil {
+			failed = fmt.Errorf("%s: %w", l.name(), err)
+		} else {
+			failed = fmt.Errorf("%w; %s: %w", failed, l.name(), err)
+		}
+	}
+	return nil, failed
+}
+
+// try confirms a boundary made by l and starts nothing in it.
+func (s *Session) try(ctx context.Context, l launcher) error {
+	r := &run{session: s, launcher: l, command: Command{Dir: "/", Path: "/", Args: []string{"none"}}, trial: true}
+	if err := s.enter(r); err != nil {
+		return err
+	}
+	cmd, err := r.prepare(ctx)
+	if err != nil {
+		return errors.Join(err, r.finish())
+	}
+	stderr := &tail{}
+	cmd.Stderr = stderr
+	if err := cmd.Start(); err != nil {
+		return errors.Join(explainStart(l, err), r.drop())
+	}
+	waited := cmd.Wait()
+	err = r.finish()
+	if err == nil {
+		return nil
+	}
+	if line := stderr.last(); line != "" {
+		return fmt.Errorf("%w: %s", plain(err), explainBubblewrap(line))
+	}
+	if waited != nil {
+		return fmt.Errorf("%w (%w)", plain(err), waited)
+	}
+	return plain(err)
+}
+
+// explainStart says what a failed start usually means.
+func explainStart(l launcher, err error) error {
+	if l.name() == Native && (errors.Is(err, os.ErrPermission) || isNamespaceLimit(err)) {
+		return fmt.Errorf("make namespaces: %w (%s)", err, namespaceRemedy())
+	}
+	return fmt.Errorf("start the sandbox: %w", err)
+}
+
+// plain takes the general sentence off an error, which is put on again once
+// for all launchers.
+func plain(err error) error {
+	var p interface{ Unwrap() []error }
+	if errors.Is(err, ErrUnavailable) && errors.As(err, &p) {
+		if parts := p.Unwrap(); len(parts) == 2 && parts[0] == ErrUnavailable {
+			return parts[1]
+		}
+	}
+	return err
+}
+
+var _ io.Writer = (*tail)(nil)
