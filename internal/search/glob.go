@@ -22,15 +22,14 @@ func wildmatch(glob, path string) bool {
 				return true
 			}
 		} else {
-			switch {
-			case strings.HasPrefix(g, "**/") && atComponent(glob, g):
-				return anyDepth(g[3:], p)
-			case g == "**" && atComponent(glob, g):
+			rest := strings.TrimLeft(g, "*")
+			switch stars := len(g) - len(rest); {
+			case stars >= 2 && rest == "" && atComponent(glob, g):
 				return true
-			case g[0] == '*':
-				for g != "" && g[0] == '*' {
-					g = g[1:]
-				}
+			case stars >= 2 && rest != "" && rest[0] == '/' && atComponent(glob, g):
+				return anyDepth(rest[1:], p)
+			case stars > 0:
+				g = rest
 				starGlob, starPath, haveStar = g, p, true
 				continue
 			case p != "":

@@ -25,7 +25,7 @@ const (
 
 // requiredLiterals finds the best set for an expression.
 func requiredLiterals(re *syntax.Regexp) literals {
-	l := required(re)
+	l := better(literals{}, required(re))
 	for _, t := range l.texts {
 		if t == "" {
 			return literals{}
@@ -197,14 +197,41 @@ func product(a, b literals) (literals, bool) {
 	return p, true
 }
 
-// better chooses the set that is likely to be found less often and faster.
+// better chooses the better of two sets, or what the texts of one have in common
+// when looking for that alone is better.
 func better(a, b literals) literals {
-	if b.score() > a.score() {
-		return b
+	for _, l := range []literals{b, b.shared()} {
+		if l.score() > a.score() {
+			a = l
+		}
 	}
 	return a
 }
 
+// shared is the longest beginning or end that all texts have.
+func (l literals) shared() literals {
+	if len(l.texts) < 2 {
+		return literals{}
+	}
+	head, tail := l.texts[0], l.texts[0]
+	for _, t := range l.texts[1:] {
+		for !strings.HasPrefix(t, head) {
+			head = head[:len(head)-1]
+		}
+		for !strings.HasSuffix(t, tail) {
+			tail = tail[1:]
+		}
+	}
+	if len(tail) > len(head) {
+		head = tail
+	}
+	if head == "" || !utf8.ValidString(head) {
+		return literals{}
+	}
+	return literals{texts: []string{head}, fold: l.fold}
+}
+
+// score is higher for a set that is likely to be found less often and faster.
 func (l literals) score() int {
 	if len(l.texts) == 0 {
 		return -1 << 30
@@ -216,7 +243,7 @@ func (l literals) score() int {
 	if shortest == 0 {
 		return -1 << 30
 	}
-	score := 4*min(shortest, 12) - 3*len(l.texts)
+	score := 4*min(shortest, 12) - 6*(len(l.texts)-1)
 	if l.fold {
 		score -= 4
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -26,10 +27,15 @@ type Query struct {
 type Pattern struct {
 	// re decides about a line, nil when finding the literal is enough.
 	re *regexp.Regexp
+	// wide is re for lines that are not plain ASCII, in which \w means more.
+	wide *regexp.Regexp
 	// show finds the part of a matching line to show when it is long.
 	show *regexp.Regexp
 	// lits are texts one of which is in every match; none = unknown.
 	lits literals
+	// seesCR says that the expression names the carriage return; otherwise one
+	// at the end of a line is part of the line end.
+	seesCR bool
 }
 
 // unlikeWord is what cannot be part of a word.
@@ -56,7 +62,10 @@ func Compile(q Query) (*Pattern, error) {
 	if err != nil {
 		return nil, patternError(err, q.Regex)
 	}
-	p := &Pattern{lits: requiredLiterals(tree)}
+	if names(tree, '\n') {
+		return nil, errors.New("the pattern asks for a line break; a match lies within one line")
+	}
+	p := &Pattern{lits: requiredLiterals(tree), seesCR: names(tree, '\r')}
 	prefix := ""
 	if fold {
 		prefix = "(?i)"
@@ -74,6 +83,10 @@ func Compile(q Query) (*Pattern, error) {
 	}
 	if p.re, err = regexp.Compile(prefix + source); err != nil {
 		return nil, patternError(err, q.Regex)
+	}
+	p.wide = p.re
+	if q.Regex {
+		p.wide = compileWide(prefix+source, p.re)
 	}
 	return p, nil
 }
@@ -110,6 +123,26 @@ func patternError(err error, regex bool) error {
 	return fmt.Errorf("the expression is not valid: %s: `%s`%s", bad.Code, bad.Expr, hint)
 }
 
+// names reports whether an expression asks for a character itself, and not
+// just for a class such as \s that holds it.
+func names(re *syntax.Regexp, r rune) bool {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return slices.Contains(re.Rune, r)
+	case syntax.OpCharClass:
+		return slices.Equal(re.Rune, []rune{r, r})
+	}
+	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
+}
+
 // matches decides about one line, in which a literal was found if there are
 // any.
-func (p *Pattern) matches(line []byte) bool { return p.re == nil || p.re.Match(line) }
+func (p *Pattern) matches(line []byte) bool {
+	switch {
+	case p.re == nil:
+		return true
+	case p.wide != p.re && !isASCII(line):
+		return p.wide.Match(line)
+	}
+	return p.re.Match(line)
+}

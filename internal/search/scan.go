@@ -140,7 +140,10 @@ func (st *scan) block(b []byte, from int) {
 		if i := bytes.IndexByte(b[hit:], '\n'); i >= 0 {
 			end = hit + i
 		}
-		line := bytes.TrimSuffix(b[begin:end], []byte("\r"))
+		line := b[begin:end]
+		if !st.p.seesCR {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+		}
 		if st.isMatch(line, useLits) {
 			st.match(b, begin, end)
 		}
@@ -153,14 +156,10 @@ func (st *scan) block(b []byte, from int) {
 
 // isMatch decides about a line. Without a literal hit the expression does.
 func (st *scan) isMatch(line []byte, hit bool) bool {
-	if hit {
-		return st.p.matches(line)
+	if !hit && st.p.re == nil {
+		return st.p.show.Match(line)
 	}
-	re := st.p.re
-	if re == nil {
-		re = st.p.show
-	}
-	return re.Match(line)
+	return st.p.matches(line)
 }
 
 // match puts a matching line with its context into the result.
