@@ -43,9 +43,8 @@ func newChunker(r io.Reader, size int, pool *sync.Pool) *chunker {
 // next is the next chunk; io.EOF ends the stream, another error is a read
 // error, after which what was read before it has been handed out.
 func (c *chunker) next() (*chunk, error) {
-	buf := c.buffer(len(c.rest))
-	buf = append(buf, c.rest...)
-	c.rest = nil
+	buf := append(c.buffer(len(c.rest)), c.rest...)
+	c.rest = c.rest[:0]
 	searched := 0
 	for {
 		for c.err == nil && len(buf) < cap(buf) {
@@ -55,7 +54,7 @@ func (c *chunker) next() (*chunk, error) {
 		}
 		if i := bytes.LastIndexByte(buf[searched:], '\n'); i >= 0 {
 			i += searched
-			c.rest = append(c.buffer(len(buf)-i-1), buf[i+1:]...)
+			c.rest = append(c.rest, buf[i+1:]...)
 			return c.cut(buf[:i], false), nil
 		}
 		searched = len(buf)
@@ -105,7 +104,7 @@ func (c *chunker) overlong(start []byte) (*chunk, error) {
 		c.err = err
 		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
 			length += int64(i)
-			c.rest = append([]byte(nil), buf[i+1:n]...)
+			c.rest = append(c.rest[:0], buf[i+1:n]...)
 			break
 		}
 		length += int64(n)

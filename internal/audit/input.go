@@ -43,7 +43,16 @@ type File struct {
 func (f *File) Open() (io.ReadCloser, error) { return f.open() }
 
 // ID is the session or subagent id that the file's directory names.
-func (f *File) ID() string { return path.Base(f.Dir) }
+func (f *File) ID() string {
+	if f.Dir != "." {
+		return path.Base(f.Dir)
+	}
+	abs, err := filepath.Abs(filepath.FromSlash(f.Label))
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(filepath.Dir(abs))
+}
 
 // store is where files beside a log are looked for: a directory tree or an
 // archive. Names are slash-separated.

@@ -19,6 +19,15 @@ type parsed struct {
 	err    error         // the stream ended with it; no chunk
 }
 
+// spare keeps the lists of chunks that are done with.
+var spare = sync.Pool{New: func() any { return &parsed{} }}
+
+func newParsed(ch *chunk, err error) *parsed {
+	p := spare.Get().(*parsed)
+	*p = parsed{chunk: ch, err: err, events: p.events[:0], bad: p.bad[:0]}
+	return p
+}
+
 // badLine is a line that cannot be read.
 type badLine struct {
 	line           []byte
@@ -136,7 +145,7 @@ func openPipeline(f *File, m *merger) (*pipeline, error) {
 		defer close(p.ahead)
 		for {
 			ch, err := p.c.next()
-			item := &parsed{chunk: ch, err: err}
+			item := newParsed(ch, err)
 			if err == nil {
 				item.done = make(chan struct{})
 				select {
@@ -161,19 +170,16 @@ func openPipeline(f *File, m *merger) (*pipeline, error) {
 // next is the next chunk, read. It is valid until the next call. At the end it
 // is nil; an error is one of reading the file.
 func (p *pipeline) next() (*parsed, error) {
-	if p.free != nil && p.free.chunk != nil {
-		p.c.recycle(p.free.chunk)
-		p.free.chunk = nil
+	if last := p.free; last != nil && last.chunk != nil {
+		p.c.recycle(last.chunk)
+		last.chunk = nil
+		spare.Put(last)
 	}
+	p.free = nil
 	var item *parsed
 	if p.ahead == nil {
 		ch, err := p.c.next()
-		item = p.free
-		if item == nil {
-			item = &parsed{}
-		}
-		clear(item.events)
-		*item = parsed{chunk: ch, err: err, events: item.events[:0], bad: item.bad[:0]}
+		item = newParsed(ch, err)
 		if err == nil {
 			item.read(&p.rd)
 		}

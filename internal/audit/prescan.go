@@ -81,20 +81,38 @@ func isObject(line []byte) bool {
 // line takes the time of a line. A line whose time is not where a writer puts
 // it makes the log one to be sorted.
 func (s *survey) line(line []byte) {
+	if i := usualPlace(line); i >= 0 {
+		s.time(line[i+len(timeKey):])
+		return
+	}
 	i := bytes.Index(line, timeKey)
 	head := line[:max(i, 0)]
 	switch {
 	case i < 0 && !bytes.Contains(line, frameKey):
 		// A marker, a line that cannot be read, or a record without a time.
-	case i >= 0 && i < 1024 && bytes.Contains(line[:i+len(timeKey)], markerKey):
-	case i < 0 || bytes.Contains(head, frameKey):
-		s.frame(line)
-	case bytes.Contains(head, payloadKey):
+	case bytes.Contains(head, markerKey):
+	case i < 0, bytes.Contains(head, frameKey), bytes.Contains(head, payloadKey):
 		s.slow(line)
 	default:
 		s.time(line[i+len(timeKey):])
 	}
 }
+
+// usualPlace finds the time key where every known writer puts it, behind ids
+// of 36 characters, with one look at an underscore; -1 if it is not there.
+func usualPlace(line []byte) int {
+	const from, to = 100, 260
+	if len(line) < to || string(line[:len(usualStart)]) != usualStart {
+		return -1
+	}
+	i := bytes.IndexByte(line[from:to], '_') + from - len(`"recorded`)
+	if i < from || string(line[i:i+len(timeKey)]) != string(timeKey) {
+		return -1
+	}
+	return i
+}
+
+const usualStart = `{"schema_version":1,"id":"`
 
 // time takes the number that b starts with.
 func (s *survey) time(b []byte) {
@@ -123,10 +141,8 @@ func (s *survey) at(n int64) {
 	s.timed = true
 }
 
-// frame takes the times of a frame's children as the reader sees them.
-func (s *survey) frame(line []byte) { s.slow(line) }
-
-// slow reads the line in full. Its children's times count in their order.
+// slow reads the line in full. The times of a frame's children count in their
+// order.
 func (s *survey) slow(line []byte) {
 	if !jsonline.Valid(line) {
 		return

@@ -8,34 +8,34 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	_              Kind = iota
-	Prompt              // run started
-	Intent              // runtime.user_intent.accepted, a copy of a prompt
-	Inbox               // inbox_item_queued
-	Assistant           // assistant_message_committed
-	Thinking            // reasoning_summary_committed, reasoning_committed with text
-	ThinkingDelta       // reasoning_summary_delta
-	ToolCall            // one of assistant_tool_calls_committed; provider and user shell calls
-	ToolResult          // one of tool_result_batch_committed and its other names
-	RunEnd              // terminal
-	Logged              // shown as compact JSON
-	Asked               // approval requested
-	Reviewed            // approval automated_review_completed
-	Decided             // approval decision_applied
-	ProfileFormat       // permission_format_declared
-	Profile             // permission_profile_committed
-	SecurityMode        // session.opened.observed
-	Renamed             // session.name.changed
-	Reconfigured        // runtime.model_reconfigure.completed
-	Branch              // session.workspace_branch.observed
-	Metadata            // runtime.session.metadata
-	Route               // runtime.session.route_facts
-	RunModel            // run.model.configured
-	ModelDone           // model_completed
-	BadChild            // a frame child that cannot be decoded
-	RunSecurity         // security_mode of the oldest logs; for summaries, no row
-	SessionEnd          // session.end; for summaries, no row
-	ChildLinked         // a subagent's log; for summaries, no row
+	_             Kind = iota
+	Prompt             // run started
+	Intent             // runtime.user_intent.accepted, a copy of a prompt
+	Inbox              // inbox_item_queued
+	Assistant          // assistant_message_committed
+	Thinking           // reasoning_summary_committed, reasoning_committed with text
+	ThinkingDelta      // reasoning_summary_delta
+	ToolCall           // one of assistant_tool_calls_committed; provider and user shell calls
+	ToolResult         // one of tool_result_batch_committed and its other names
+	RunEnd             // terminal
+	Logged             // shown as compact JSON
+	Asked              // approval requested
+	Reviewed           // approval automated_review_completed
+	Decided            // approval decision_applied
+	ProfileFormat      // permission_format_declared
+	Profile            // permission_profile_committed
+	SecurityMode       // session.opened.observed
+	Renamed            // session.name.changed
+	Reconfigured       // runtime.model_reconfigure.completed
+	Branch             // session.workspace_branch.observed
+	Metadata           // runtime.session.metadata
+	Route              // runtime.session.route_facts
+	RunModel           // run.model.configured
+	ModelDone          // model_completed
+	BadChild           // a frame child that cannot be decoded
+	RunSecurity        // security_mode of the oldest logs; for summaries, no row
+	SessionEnd         // session.end; for summaries, no row
+	ChildLinked        // a subagent's log; for summaries, no row
 )
 
 // Event is what one record, or one item of it, says. Its bytes belong to the
@@ -93,6 +93,7 @@ type Reader struct {
 	// of the record being read
 	line, offset int64
 	depth        int
+	env          envelope // not on the stack: a visitor escapes
 }
 
 // blockSize is how much resolved text shares one allocation.
@@ -110,11 +111,62 @@ func (r *Reader) Line(line []byte, number, offset int64, out []Event) ([]Event, 
 	return out, shape
 }
 
-// envelope holds the raw fields that any reader needs.
+// envelope holds the raw fields that any reader needs, taken while the line is
+// checked.
 type envelope struct {
 	stream, at, kind, payload []byte
 	frame, marker, children   []byte
 	known                     bool
+
+	// of the payload
+	scope, run, event, record []byte
+	eventKind                 []byte
+}
+
+// Member implements [jsonline.Visitor].
+func (e *envelope) Member(depth int, key []byte) jsonline.Want {
+	switch depth {
+	case 1:
+		switch string(key) {
+		case "payload":
+			return jsonline.Enter
+		case "stream", "recorded_at", "payload_type", "retained_frame", "retained_marker", "children":
+			return jsonline.Take
+		}
+	case 2:
+		switch string(key) {
+		case "event":
+			return jsonline.Enter
+		case "kind", "run_id", "record":
+			return jsonline.Take
+		}
+	case 3:
+		if string(key) == "kind" {
+			return jsonline.Take
+		}
+	}
+	return jsonline.Skip
+}
+
+// Value implements [jsonline.Visitor].
+func (e *envelope) Value(depth int, key, val []byte) {
+	switch depth {
+	case 1:
+		e.field(key, val)
+	case 2:
+		switch string(key) {
+		case "kind":
+			e.scope = val
+		case "run_id":
+			e.run = val
+		case "event":
+			e.event = val
+		case "record":
+			e.record = val
+		}
+	case 3:
+		e.eventKind = val
+	}
 }
 
 func (r *Reader) record(line []byte) Shape {
@@ -128,8 +180,9 @@ func (r *Reader) record(line []byte) Shape {
 		}
 		return Bad
 	}
-	var e envelope
-	if !jsonline.Object(line, e.field) {
+	r.env = envelope{}
+	e := &r.env
+	if !jsonline.Visit(line, e) {
 		return Bad
 	}
 	switch {
@@ -139,12 +192,13 @@ func (r *Reader) record(line []byte) Shape {
 		r.frame(e.children)
 		return Frame
 	case e.known:
-		r.envelope(&e)
+		r.envelope(e)
 		return Envelope
 	}
 	return Foreign
 }
 
+// field files a member of the line.
 func (e *envelope) field(key, val []byte) {
 	switch string(key) {
 	case "stream":

@@ -23,7 +23,7 @@ func (r *Reader) envelope(e *envelope) {
 		return
 	}
 	ev := r.event(e)
-	record := jsonline.Get(e.payload, "record")
+	record := e.record
 	if len(record) == 0 || record[0] != '{' {
 		record = e.payload // earlier builds wrote the fields there
 	}
@@ -48,26 +48,14 @@ func (r *Reader) emit(ev Event) { r.out = append(r.out, ev) }
 
 // runtime reads a runtime.session record: {kind, run_id, event{kind, …}}.
 func (r *Reader) runtime(e *envelope) {
-	var kind, run, event []byte
-	for f := jsonline.Members(e.payload); f.Next(); {
-		switch string(f.Key) {
-		case "kind":
-			kind = f.Val
-		case "run_id":
-			run = f.Val
-		case "event":
-			event = f.Val
-		}
-	}
 	var read func(*Reader, Event, []byte)
-	lit, _ := jsonline.Literal(kind)
-	switch string(lit) {
+	scope, _ := jsonline.Literal(e.scope)
+	kind, _ := jsonline.Literal(e.eventKind)
+	switch string(scope) {
 	case "run":
-		name, _ := jsonline.Literal(jsonline.Get(event, "kind"))
-		read = r.runEvent(string(name))
+		read = r.runEvent(string(kind))
 	case "approval":
-		name, _ := jsonline.Literal(jsonline.Get(event, "kind"))
-		read = approvalEvent(string(name))
+		read = approvalEvent(string(kind))
 	case "security_mode":
 		if r.Extra {
 			read = readRunSecurity
@@ -76,8 +64,9 @@ func (r *Reader) runtime(e *envelope) {
 	if read == nil {
 		return
 	}
+	event := e.event
 	ev := r.event(e)
-	ev.Run = word(run)
+	ev.Run = word(e.run)
 	read(r, ev, event)
 }
 
