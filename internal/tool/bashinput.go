@@ -52,13 +52,13 @@ func (t *bashInput) Run(ctx context.Context, call Call) Result {
 		return Fail(t.set.cmds.unknown(args.Session))
 	}
 	c.watch(call)
-	defer c.unwatch()
 	if args.Terminate {
 		c.stop("terminated by bash_input")
 		return c.report(call, "bash_input", args.MaxTokens)
 	}
 	if args.Chars != "" {
 		if err := c.input(args.Chars); err != nil {
+			c.unwatch()
 			return Fail(err.Error())
 		}
 	}

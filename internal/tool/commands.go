@@ -56,6 +56,10 @@ type startOptions struct {
 // start asks for permission and starts a command. The caller waits for ended
 // and calls report.
 func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *Result) {
+	if err := ctx.Err(); err != nil {
+		r := Fail("cancelled before it started")
+		return nil, &r
+	}
 	dir, no := s.workdir(o.workdir)
 	if no != nil {
 		return nil, no
@@ -174,8 +178,8 @@ func (c *command) finish() {
 		c.limit.Stop()
 	}
 	byItself, alone := c.cause == "", c.waited == 0
+	close(c.ended) // with the lock: unwatch must see either the end or that it will be told
 	c.mu.Unlock()
-	close(c.ended)
 	if tell := c.set.opt.BackgroundEnd; byItself && alone && tell != nil {
 		exit := c.proc.Exit()
 		tell(BackgroundEnd{SessionID: c.id, CallID: c.owner.ID, Command: c.line, ExitCode: exit.Code, Status: exit.Status})
@@ -205,15 +209,23 @@ func (c *command) watch(call Call) {
 }
 
 // unwatch ends what watch began: the call's Progress is not called any more.
-func (c *command) unwatch() {
+// It reports whether the command still runs; its end is told to BackgroundEnd
+// then, if no other call waits.
+func (c *command) unwatch() (running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waited--
+	select {
+	case <-c.ended:
+	default:
+		running = true
+	}
 	c.out.SetTap(nil)
 	if c.progress != nil {
 		c.progress.Stop()
 		c.progress = nil
 	}
+	return running
 }
 
 // stop ends the command with everything it started.

@@ -36,18 +36,9 @@ type chunk struct {
 const bytesPerToken = 4
 
 // report makes the result of a call that waited for the command: what was
-// printed since the last report, and how it stands. It ends the watching that
-// start began.
+// printed since the last report, and how it stands. It ends the call's watching.
 func (c *command) report(call Call, kind string, maxTokens int) Result {
-	if kind == "bash" {
-		c.unwatch()
-	}
-	running := true
-	select {
-	case <-c.ended:
-		running = false
-	default:
-	}
+	running := c.unwatch()
 	c.mu.Lock()
 	c.chunks++
 	out := chunk{
@@ -153,21 +144,26 @@ func endLine(s string) string {
 	return s + "\n"
 }
 
-// wholeHead is at most n bytes from the beginning, without half a character.
+// wholeHead is at most n bytes from the beginning, without half a character at
+// the end.
 func wholeHead(b []byte, n int) []byte {
-	if len(b) <= n {
-		return b
+	b = b[:min(len(b), n)]
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				b = b[:len(b)-i]
+			}
+			break
+		}
 	}
-	for i := 0; i < utf8.UTFMax && n > 0 && !utf8.RuneStart(b[n]); i++ {
-		n--
-	}
-	return b[:n]
+	return b
 }
 
-// wholeTail is at most n bytes from the end, without half a character.
+// wholeTail is at most n bytes from the end, without half a character at the
+// beginning.
 func wholeTail(b []byte, n int) []byte {
 	b = b[max(len(b)-n, 0):]
-	for i := 0; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
+	for i := 1; i < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
 		b = b[1:]
 	}
 	return b

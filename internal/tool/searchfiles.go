@@ -194,14 +194,14 @@ func (o *searchOutput) add(r search.Result) {
 			o.matches++
 			continue
 		}
-		previous := 0
+		previous := -1
 		for _, line := range f.Lines {
 			separator := ":"
 			if !line.Match {
 				separator = "-"
 			}
 			entry := fmt.Sprintf("%s%s%d%s%s\n", f.Path, separator, line.Number, separator, line.Text)
-			if o.args.Before+o.args.After > 0 && line.Number != previous+1 && o.matches > 0 {
+			if o.args.Before+o.args.After > 0 && line.Number != previous+1 && o.text.Len() > 0 {
 				entry = "--\n" + entry
 			}
 			if !o.put(entry, jsonLine{f.Path, line.Number, line.Text, !line.Match}) {
@@ -250,7 +250,7 @@ func (o *searchOutput) result() Result {
 	text := o.text.String()
 	switch {
 	case o.matches == 0:
-		text = fmt.Sprintf("No matches in %s.", count(int(o.searched), "file"))
+		text = fmt.Sprintf("No matches in %s.", count(int(o.searched-o.binary), "file"))
 		if o.binary > 0 {
 			text += fmt.Sprintf(" %s skipped; binary: text searches them.", count(int(o.binary), "binary file"))
 		}
