@@ -488,3 +488,49 @@ func TestCompaction(t *testing.T) {
 		}
 	}
 }
+
+// TestAuthorizeComesBeforeTheIntent: a refused call leaves no task behind, and
+// an error of the decision point ends the run with every call answered.
+func TestAuthorizeComesBeforeTheIntent(t *testing.T) {
+	text := `{"schema_version":1,"replies":[{"tool_calls":[{"name":"write","args":{"n":1}},{"name":"write","args":{"n":2}}]},{"text":"done"}]}`
+	tools := toolbox{"write": echoTool("write", true, false)}
+
+	m := &memory{}
+	l := testLoop(played(t, text), m, tools, func(c *Config) {
+		c.Authorize = func(_ context.Context, c tool.Call) (string, string, error) {
+			if string(c.Args) == `{"n":1}` {
+				return "", "permission denied: not today", nil
+			}
+			return "allow:human", "", nil
+		}
+	})
+	if out := turnOnce(t, l, "go"); out.Terminal != "completed" {
+		t.Fatalf("outcome %+v", out)
+	}
+	results := bodies[event.ToolResults](m)[0].Results
+	if results[0].Text != "tool failed: permission denied: not today" || results[1].Failed {
+		t.Errorf("results %+v", results)
+	}
+	var policies []string
+	for _, i := range bodies[event.TaskIntent](m) {
+		if strings.HasPrefix(i.Operation, "tool:") {
+			policies = append(policies, i.PolicyDecision)
+		}
+	}
+	if fmt.Sprint(policies) != "[allow:human]" {
+		t.Errorf("policies %v", policies)
+	}
+
+	m = &memory{}
+	l = testLoop(played(t, text), m, tools, func(c *Config) {
+		c.Authorize = func(context.Context, tool.Call) (string, string, error) { return "", "", errors.New("nobody answered") }
+	})
+	if out := turnOnce(t, l, "go"); out.Terminal != "failed" || out.Reason != "nobody answered" {
+		t.Fatalf("outcome %+v", out)
+	}
+	for _, r := range bodies[event.ToolResults](m)[0].Results {
+		if !r.Failed {
+			t.Errorf("result %+v", r)
+		}
+	}
+}

@@ -22,6 +22,7 @@ type pending struct {
 	spec    tool.Spec
 	args    jsontext.Value
 	task    string
+	policy  string // what allowed it, for the intent
 	refusal string
 	result  event.ToolResult
 }
@@ -39,14 +40,11 @@ func (t *turn) batch(ctx context.Context, r *reply) (out Outcome, over bool, err
 	}
 	t.spent.toolCalls += len(r.calls)
 
-	exhausted := t.Budget.Steps > 0 && t.step >= t.Budget.Steps
 	batch := make([]*pending, len(r.calls))
 	for i, c := range r.calls {
 		batch[i] = t.prepare(c, i)
-		if exhausted && batch[i].refusal == "" {
-			batch[i].refusal = "not run: " + stepLimitReason(t.Budget.Steps)
-		}
 	}
+	halt := t.authorize(ctx, batch)
 	if err := t.announce(batch); err != nil {
 		return out, true, err
 	}
@@ -63,11 +61,40 @@ func (t *turn) batch(ctx context.Context, r *reply) (out Outcome, over bool, err
 	if err := t.Recorder.Commit(); err != nil {
 		return out, true, &recordError{err}
 	}
-	if ctx.Err() != nil {
-		out, err = t.failed(ctx, ctx.Err())
+	if halt == nil {
+		halt = ctx.Err()
+	}
+	if halt != nil {
+		out, err = t.failed(ctx, halt)
 		return out, true, err
 	}
 	return out, false, nil
+}
+
+// authorize asks, in call order, whether each call may run. A call that may
+// not is refused, like one that nobody could read afterwards because the step
+// budget is used up. An error ends the run: nothing of the batch runs then.
+func (t *turn) authorize(ctx context.Context, batch []*pending) error {
+	exhausted := t.Budget.Steps > 0 && t.step >= t.Budget.Steps
+	for _, p := range batch {
+		switch {
+		case p.refusal != "":
+		case exhausted:
+			p.refusal = "not run: " + stepLimitReason(t.Budget.Steps)
+		case t.Authorize != nil:
+			policy, refused, err := t.Authorize(ctx, tool.Call{ID: p.call.CallID, TaskID: p.task, Name: p.call.Name, Args: p.args})
+			if err != nil {
+				for _, other := range batch {
+					if other.refusal == "" {
+						other.refusal = "not run: " + err.Error()
+					}
+				}
+				return err
+			}
+			p.policy, p.refusal = policy, refused
+		}
+	}
+	return nil
 }
 
 // uniqueCallIDs gives a call a new id when its own is empty or was used
@@ -108,7 +135,7 @@ func plainID(s string) bool {
 // prepare looks the tool up and checks the arguments; what is wrong goes back
 // to the model as the call's result.
 func (t *turn) prepare(c provider.ToolCall, index int) *pending {
-	p := &pending{call: c, index: index, task: ident.V7(t.Now())}
+	p := &pending{call: c, index: index, task: ident.V7(t.Now()), policy: "allow:policy"}
 	found, args, refused := t.Tools.Prepare(c.Name, c.Args)
 	if refused != nil {
 		p.refusal = refused.Reason
@@ -138,7 +165,7 @@ func (t *turn) announce(batch []*pending) error {
 			event.TaskProposed{TaskID: p.task, TaskKind: "tool." + p.call.Name},
 			event.TaskAccepted{TaskID: p.task},
 			event.TaskScheduled{TaskID: p.task, IdempotencyKey: key},
-			event.TaskIntent{TaskID: p.task, IdempotencyKey: key, Operation: "tool:" + p.call.Name, PolicyDecision: "allow:policy"},
+			event.TaskIntent{TaskID: p.task, IdempotencyKey: key, Operation: "tool:" + p.call.Name, PolicyDecision: p.policy},
 			event.EffectStarted{
 				CallID: p.call.CallID, EffectID: p.task, Kind: "started", ModelCallIndex: p.index,
 				ParallelProfile: event.Kinded{Kind: profile}, TaskID: p.task, TaskStream: event.TaskRef(p.task), ToolName: p.call.Name,

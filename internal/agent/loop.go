@@ -77,6 +77,12 @@ type Config struct {
 	Output       *OutputSchema // nil = any answer will do
 	Compaction   Compaction
 	Assets       Assets
+	// Authorize decides whether a call may run, before its intent is recorded.
+	// policy is what allowed it, as intents say it ("allow:policy"); refused,
+	// when not empty, is why it may not run, in words for the model. An error
+	// ends the run. Nil allows every call; tools still ask for what they find
+	// out while they run.
+	Authorize func(ctx context.Context, c tool.Call) (policy, refused string, err error)
 	// Branch observes the workspace's version control after a run; nil or a
 	// false ok leaves the record out.
 	Branch func(run string) (event.WorkspaceBranch, bool)
