@@ -401,6 +401,22 @@ func unescape(raw []byte) []byte {
 	return out
 }
 
+// Members calls fn for each member of the JSON object in raw, in order, until
+// fn returns false. The key has its escapes resolved; val is the raw value.
+// Like [Scan] it finds its way and checks no more than that needs.
+func Members(raw []byte, fn func(key, val []byte) bool) error {
+	s := scanner{b: raw}
+	for {
+		key, val, err := s.next()
+		if err != nil {
+			return err
+		}
+		if val == nil || !fn(key, val) {
+			return nil
+		}
+	}
+}
+
 // scanner walks through the members of the object in b. Space around tokens is
 // allowed, anything after the object but space is not.
 type scanner struct {

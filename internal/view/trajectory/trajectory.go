@@ -12,6 +12,7 @@ package trajectory
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -67,7 +68,7 @@ func Write(w io.Writer, log Log, opts Options) error {
 		red = newRedactor()
 	}
 	first := newFold(red)
-	facts, err := log.Read(func(l Line) error {
+	before, err := log.Read(func(l Line) error {
 		if raw := first.event(l, nil); raw != nil && red != nil {
 			red.learn(l, raw)
 		}
@@ -82,7 +83,7 @@ func Write(w io.Writer, log Log, opts Options) error {
 	d.raw(",\n\"events\":[")
 	second := newFold(red)
 	n := 0
-	_, err = log.Read(func(l Line) error {
+	facts, err := log.Read(func(l Line) error {
 		raw := second.event(l, &d.scratch)
 		if raw == nil {
 			return nil
@@ -94,6 +95,9 @@ func Write(w io.Writer, log Log, opts Options) error {
 		d.event(l, raw, d.scratch)
 		return d.err
 	})
+	if err == nil && facts != before {
+		err = errors.New("the session log changed while it was read")
+	}
 	if err != nil {
 		return fmt.Errorf("write export: %w", err)
 	}

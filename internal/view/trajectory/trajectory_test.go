@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -372,6 +373,26 @@ func TestWriteErrorIsTold(t *testing.T) {
 		if err := Write(&failing{left}, logBytes(log), Options{}); !errors.Is(err, errFull) {
 			t.Errorf("room for %d bytes: %v", left, err)
 		}
+	}
+}
+
+// changing is a log that is another one when it is read again.
+type changing struct{ logs []logBytes }
+
+func (c *changing) Read(fn func(Line) error) (Facts, error) {
+	log := c.logs[0]
+	c.logs = c.logs[1:]
+	return log.Read(fn)
+}
+
+func TestChangedLogIsRefused(t *testing.T) {
+	one, two := logBytes(record1(1, `{"n":1}`)), logBytes(record1(1, `{"n":2}`))
+	err := Write(io.Discard, &changing{[]logBytes{one, two}}, Options{})
+	if err == nil || !strings.Contains(err.Error(), "changed while it was read") {
+		t.Errorf("got %v", err)
+	}
+	if err := Write(io.Discard, &changing{[]logBytes{one, one}}, Options{}); err != nil {
+		t.Error(err)
 	}
 }
 
