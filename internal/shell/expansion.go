@@ -26,6 +26,10 @@ func (b *wordBuilder) expansion(p syntax.WordPart, quoted bool) {
 			b.a.refuse("command substitution of another shell")
 		}
 		b.a.substitution(p.Stmts, *b.sc, b.in)
+		if plainOutput(p) {
+			b.digits()
+			return
+		}
 		b.hole(quoted)
 	case *syntax.ProcSubst:
 		b.a.substitution(p.Stmts, *b.sc, b.in)
@@ -36,7 +40,11 @@ func (b *wordBuilder) expansion(p syntax.WordPart, quoted bool) {
 		if p.Unsigned || !constantArithmetic(p.X) {
 			b.a.refuse("arithmetic on anything but integers")
 		}
-		b.hole(true)
+		if mayBeNegative(p.X) {
+			b.hole(true)
+		} else {
+			b.digits()
+		}
 	case *syntax.ExtGlob:
 		b.a.refuse("extended pattern")
 		b.hole(quoted)
@@ -50,6 +58,45 @@ func (b *wordBuilder) hole(quoted bool) {
 	b.unknown = true
 	b.split = b.split || !quoted
 	b.value = append(b.value, Hole)
+}
+
+// digits adds a number that is not known, or another word of its kind.
+func (b *wordBuilder) digits() {
+	b.unknown = true
+	b.value = append(b.value, Digits)
+}
+
+// plainOutput reports a substitution by a program that prints one plain word:
+// a number, a hash, a name of the machine's.
+func plainOutput(p *syntax.CmdSubst) bool {
+	if len(p.Stmts) != 1 {
+		return false
+	}
+	s := p.Stmts[0]
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || s.Negated || s.Background {
+		return false
+	}
+	for _, r := range s.Redirs {
+		// Errors thrown away change nothing about the output.
+		if r.N == nil || r.N.Value != "2" || r.Word.Lit() != "/dev/null" {
+			return false
+		}
+	}
+	var words []string
+	for _, w := range call.Args {
+		lit := w.Lit()
+		if lit == "" {
+			return false
+		}
+		words = append(words, lit)
+	}
+	switch strings.Join(words, " ") {
+	case "nproc", "getconf _NPROCESSORS_ONLN", "sysctl -n hw.ncpu", "sysctl -n hw.logicalcpu", "id -u", "id -g", "uname -s", "uname -m", "uname -r",
+		"git rev-parse HEAD", "git rev-parse --short HEAD", "date +%s", "date +%Y%m%d", "date +%Y-%m-%d", "date +%Y%m%d%H%M%S", "date +%F":
+		return true
+	}
+	return false
 }
 
 // substitution lists the commands of $(...), `...`, <(...) and >(...). They
@@ -109,11 +156,14 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 		b.a.refuse("parameter form ${%s%s...}", name, p.Exp.Op)
 	}
 	if p.Length {
-		b.hole(true)
+		b.digits()
 		return
 	}
 	if p.Exp == nil && p.Index == nil && !p.Excl {
 		switch name {
+		case "?", "#", "$", "!":
+			b.digits()
+			return
 		case "HOME":
 			if b.known(name, b.a.opt.Home, quoted) {
 				return
@@ -196,6 +246,18 @@ func constantArithmetic(x syntax.ArithmExpr) bool {
 		return x.Op != syntax.Inc && x.Op != syntax.Dec && constantArithmetic(x.X)
 	case *syntax.BinaryArithm:
 		return constantArithmetic(x.X) && constantArithmetic(x.Y)
+	}
+	return false
+}
+
+func mayBeNegative(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.ParenArithm:
+		return mayBeNegative(x.X)
+	case *syntax.UnaryArithm:
+		return x.Op != syntax.Not
+	case *syntax.BinaryArithm:
+		return x.Op == syntax.Sub || mayBeNegative(x.X) || mayBeNegative(x.Y)
 	}
 	return false
 }

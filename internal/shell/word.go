@@ -10,6 +10,10 @@ const Hole = '\x00'
 // lies below what is written before it and holds no "..".
 const Below = '\x01'
 
+// Digits stands in a Value that is not Known for a number or another plain word
+// that is no option and holds no separator: $?, $#, $(nproc).
+const Digits = '\x02'
+
 // Word is one argument, as far as it can be told before the line runs.
 type Word struct {
 	// Value is what the program receives when Known. Otherwise it is a sketch:

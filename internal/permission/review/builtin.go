@@ -75,7 +75,7 @@ func judgeTest(j *judge) {
 		switch {
 		case w.Value == "-v" || w.Value == "-R":
 			j.flag(External, "test "+w.Value+" evaluates a subscript")
-		case w.Split:
+		case w.Split && (i == 0 || testConnects(j.args[i-1].Value)):
 			j.flag(External, "could turn into test -v: "+w.Text)
 		case !w.Known && w.MayBeOption() && i+1 < len(j.args) && strings.Contains(j.args[i+1].Value, "["):
 			j.flag(External, "could be test -v: "+w.Text)
@@ -85,6 +85,9 @@ func judgeTest(j *judge) {
 		j.flag(External, "could turn into test -v")
 	}
 }
+
+// testConnects reports words of test behind which a new expression begins.
+func testConnects(v string) bool { return v == "!" || v == "-a" || v == "-o" || v == "(" }
 
 func judgePrintf(j *judge) {
 	if len(j.args) == 0 {

@@ -66,6 +66,9 @@ func judgeGit(j *judge) {
 	case moved || j.s.Moved:
 		j.atLeast(Project, "git in another directory may find another repository")
 	}
+	if (moved || j.s.Moved) && sub != "clone" && sub != "init" {
+		j.here("git")
+	}
 	g.configuration(readOnly)
 }
 

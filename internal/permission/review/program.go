@@ -34,6 +34,9 @@ type rule struct {
 	// loose is set when the program has an option that runs or writes, so that
 	// words which could become options stop.
 	loose bool
+	// starts is set for programs whose arguments are a command that is not
+	// taken apart.
+	starts bool
 	// version is set when "--version" alone only prints.
 	version bool
 	// fn adds what a table cannot say. It runs after the rest.
@@ -275,4 +278,11 @@ func (j *judge) readAll(words []shell.Word) {
 		}
 		j.read(w)
 	}
+}
+
+// StartsCommands reports programs whose arguments are a command that the shell
+// package does not take apart.
+func StartsCommands(name string) bool {
+	r, ok := table()[name]
+	return ok && r.starts
 }

@@ -56,6 +56,8 @@ func editors() []group {
 			syntax: syntax{single: true, long: []string{"-cpuprofile", "-r", "-local"}}, class: Unknown, why: "formats source files",
 			write: []string{"-cpuprofile"}, version: true, fn: formatInPlace("-w"),
 		}},
+		edit(`mkfifo`, rule{syntax: syntax{values: "mZ", long: []string{"--mode"}}, operands: writesAll, fn: modeOption}),
+		{`mknod`, rule{class: Dangerous, why: "makes a device", version: true}},
 		{`dd`, rule{class: Dangerous, why: "dd writes raw data over what it is given", version: true}},
 		{`rename prename file-rename`, rule{class: External, why: "rename may evaluate its first argument as a program", version: true}},
 	}
@@ -283,10 +285,8 @@ func judgeTar(j *judge) {
 	}
 	for _, o := range a.opts {
 		switch o.name {
-		case "-t", "-f", "-v", "--list", "--file", "--verbose":
+		case "-t", "-f", "-v", "-z", "-j", "-J", "-Z", "-a", "--list", "--file", "--verbose", "--gzip", "--bzip2", "--xz", "--zstd", "--auto-compress":
 		default:
-			// Decompression starts another program, and everything else is not
-			// on the list.
 			j.atLeast(Unknown, "tar "+o.name)
 		}
 	}

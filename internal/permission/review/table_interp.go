@@ -196,6 +196,12 @@ func (j *judge) pythonModule(before, after []shell.Word) {
 		}
 	case "timeit", "pdb", "code", "asyncio", "idlelib", "IPython", "ensurepip", "antigravity", "this":
 		j.stop(External, "python -m "+name+" runs text or an interpreter")
+	case "venv", "virtualenv", "compileall", "zipapp":
+		for _, w := range after[1:] {
+			if !strings.HasPrefix(w.Value, "-") {
+				j.write(w)
+			}
+		}
 	default:
 		for _, w := range after[1:] {
 			j.read(w)

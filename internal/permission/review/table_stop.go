@@ -5,6 +5,9 @@ func stoppers() []group {
 	stop := func(class Class, why, names string) group {
 		return group{names, rule{class: class, why: why, version: true}}
 	}
+	starter := func(why, names string) group {
+		return group{names, rule{class: External, why: why, version: true, starts: true}}
+	}
 	return []group{
 		stop(Dangerous, "removes files", `rm unlink shred srm wipe trash trash-put rimraf`),
 		stop(Dangerous, "changes who may use a file", `chown chgrp setfacl setcap chattr chcon chflags xattr`),
@@ -31,7 +34,7 @@ func stoppers() []group {
 			np release-it goreleaser gcloud-crc32c s3cmd s4cmd b2 gdrive dropbox ansible-vault cf ecs-cli eksctl kops`),
 		stop(Sensitive, "reads keys or passwords", `security secret-tool keyctl pass op bw lpass gopass age sops gpg gpg2 gpgconf gpg-agent gpg-connect-agent ssh-add ssh-keygen ssh-keysign
 			keychain kinit klist certutil pbpaste pbcopy xclip xsel wl-copy wl-paste clip chamber aws-vault envchain`),
-		stop(External, "starts a command that is not taken apart", `watch parallel flock script scriptreplay tmux screen zellij byobu abduco dtach dvtm unshare nsenter chroot bwrap firejail flatpak-spawn
+		starter("starts a command that is not taken apart", `watch parallel flock script scriptreplay tmux screen zellij byobu abduco dtach dvtm unshare nsenter chroot bwrap firejail flatpak-spawn
 			gdb lldb rr valgrind perf entr watchexec nodemon nix-shell ssh-agent dbus-run-session dbus-launch dbus-send busctl expect autoexpect proxychains proxychains4
 			torsocks tsocks faketime fakeroot fakechroot setarch linux32 linux64 i386 x86_64 numactl prlimit cgexec daemonize start-stop-daemon chronic ifne pee vidir vipe
 			dotenv dotenvx direnv envdir chpst softlimit runsv tini dumb-init catchsegv rlwrap cross-env cross-env-shell env-cmd concurrently

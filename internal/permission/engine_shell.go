@@ -1,0 +1,215 @@
+package permission
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/openmuse/muse/internal/permission/paths"
+	"github.com/openmuse/muse/internal/permission/review"
+	"github.com/openmuse/muse/internal/shell"
+)
+
+// judge is the line judge for the current state.
+func (e *Engine) judge(dir string) *lineJudge {
+	g := e.cfg.Grant
+	return &lineJudge{
+		mode: g.Mode(), sandbox: g.Sandboxed(), write: g.MayWrite(), strict: e.cfg.Strict,
+		rules: slices.Concat(e.cfg.Rules, e.session), place: e.place, dir: dir,
+	}
+}
+
+// Explain reviews a line in the workspace as Decide would, and asks nothing.
+func (e *Engine) Explain(text string) *LineReview {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.judge(e.place.Space.Workspace).review(text)
+}
+
+// decideLine judges a shell line. The caller holds the lock.
+func (e *Engine) decideLine(d *Decision, a *ShellLine) error {
+	g := e.cfg.Grant
+	dir, err := e.lineDir(a.Dir)
+	if err != nil {
+		d.refuse(err.Error())
+		return nil
+	}
+	d.key = binding(a.Text, dir, a.Env, 0, a.Escalated)
+	l := e.judge(filepath.ToSlash(dir)).review(a.Text)
+	d.Line = l
+	if l.Held >= 0 {
+		d.Class, d.Rule = l.Stages[l.Held].Class, l.Stages[l.Held].Rule
+	}
+	switch {
+	case !g.AllowsShell():
+		d.refuse("this session may not run commands")
+		return nil
+	case l.Verdict == Denied:
+		d.refuse(l.Reason)
+		return nil
+	case a.Escalated:
+		e.holdEscalated(d, a)
+	case !g.Trusted():
+		d.HumanOnly = true
+		e.hold(d, "the workspace is not trusted: no program starts in it before that (muse trust add, or --trust-workspace for one run)")
+		if d.Outcome == Held {
+			d.Choices = slices.DeleteFunc(d.Choices, func(c Choice) bool { return c.Scope != Once })
+		}
+	case l.Verdict != Pass && !e.lines[d.key]:
+		e.holdLine(d, l)
+	default:
+		if reason := e.callChanges(a); reason != "" {
+			d.Class = review.Environment
+			e.hold(d, reason)
+			break
+		}
+		d.allow(passReason(l, e.lines[d.key]))
+	}
+	if d.Outcome == Refused {
+		return nil
+	}
+	return e.prepare(d, a, dir)
+}
+
+func passReason(l *LineReview, remembered bool) string {
+	if l.Verdict != Pass && remembered {
+		return "allowed for this session"
+	}
+	for i := range l.Stages {
+		if l.Stages[i].Rule != nil {
+			return l.Stages[i].Reason
+		}
+	}
+	return fmt.Sprintf("every stage passes in mode %s", l.Mode)
+}
+
+// lineDir resolves the directory of a line: inside the workspace, by its real
+// path, so that a link as working directory means what it leads to.
+func (e *Engine) lineDir(dir string) (string, error) {
+	if dir == "" {
+		dir = e.cfg.Workspace
+	}
+	if e.cfg.Lexical {
+		return dir, nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.cfg.Workspace, dir)
+	}
+	real, err := paths.Links(dir)
+	if err != nil {
+		return "", fmt.Errorf("the directory of the command: %w", err)
+	}
+	if !e.place.Space.In(filepath.ToSlash(real)) {
+		return "", fmt.Errorf("the directory of the command, %s, is outside the workspace", real)
+	}
+	return real, nil
+}
+
+// callChanges judges what the call itself adds to the line.
+func (e *Engine) callChanges(a *ShellLine) string {
+	for _, kv := range a.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if reason := review.EnvName(name, shell.Word{Value: value, Known: true}); reason != "" {
+			return reason
+		}
+	}
+	if a.Login {
+		return "a login shell runs profile files before the line that was reviewed"
+	}
+	return ""
+}
+
+// holdEscalated holds a line that is to run without the sandbox: a person must
+// answer, and the answer counts once.
+func (e *Engine) holdEscalated(d *Decision, a *ShellLine) {
+	if !e.cfg.Grant.MayEscalate() {
+		d.refuse("leaving the sandbox is not allowed here")
+		return
+	}
+	d.HumanOnly = true
+	reason := "asks to run without the sandbox"
+	if a.Justification != "" {
+		reason += ": " + a.Justification
+	}
+	e.hold(d, reason)
+}
+
+// holdLine holds a line with the choices that its first held stage offers.
+func (e *Engine) holdLine(d *Decision, l *LineReview) {
+	more := []Choice{{
+		ID: AllowSession, Label: "Allow this line for the session", Decision: DecisionSession, Scope: Session,
+		Preview: "exactly: " + Show(d.Action),
+	}}
+	reason := l.Reason
+	if l.Held >= 0 {
+		s := &l.Stages[l.Held]
+		reason = fmt.Sprintf("stage %d of %d, %s: %s", l.Held+1, len(l.Stages), s.Stage.Effective(), l.Reason)
+		if o := offer(s); o != nil && e.cfg.Remember != nil && e.cfg.Grant.MayRemember() {
+			rule := o.Rule(ScopeLocal)
+			more = append(more, Choice{
+				ID: AllowAlways, Label: "Always allow in this workspace", Decision: DecisionAmendment, Scope: LocalPersistent,
+				Preview: preview(&rule, e.seen, s.Stage.Effective()), rule: &rule,
+			})
+		}
+		e.remember(s.Stage)
+	}
+	e.hold(d, reason, more...)
+}
+
+// seenLimit bounds what previews look through.
+const seenLimit = 200
+
+func (e *Engine) remember(s *shell.Stage) {
+	if len(e.seen) >= seenLimit {
+		e.seen = slices.Delete(e.seen, 0, 1)
+	}
+	e.seen = append(e.seen, s)
+}
+
+// prepare makes what an allowed line may start; for a held one it waits in the
+// decision until an answer allows it.
+func (e *Engine) prepare(d *Decision, a *ShellLine, dir string) error {
+	bash := "/bin/bash"
+	if !e.cfg.Lexical {
+		var err error
+		if bash, err = e.bash(); err != nil {
+			d.refuse(err.Error())
+			return nil
+		}
+	}
+	d.Run = &Execution{
+		Path: bash, Args: shellArgs(a.Text, a.Login), Dir: dir, Set: FixedEnvironment(), Env: slices.Clone(a.Env),
+		Unsandboxed: a.Escalated, epoch: e.Epoch,
+		binding: binding(a.Text, dir, a.Env, e.epoch, a.Escalated),
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// globLimit bounds what a pattern is expanded to; a longer list is not looked
+// through and counts as not known.
+const globLimit = 2000
+
+var errGlobLimit = fmt.Errorf("more than %d files", globLimit)
+
+// globber lists what a pattern of one directory matches.
+func globber(dir, pattern string) ([]string, error) {
+	var out []string
+	err := doublestar.GlobWalk(os.DirFS(filepath.FromSlash(dir)), pattern, func(p string, _ fs.DirEntry) error {
+		out = append(out, p)
+		if len(out) > globLimit {
+			return errGlobLimit
+		}
+		return nil
+	}, doublestar.WithNoFollow())
+	return out, err
+}
