@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the text for the model
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,12 +31,14 @@ const (
 // bash is the tool of that name.
 type bash struct{ set *Set }
 
-func (t *bash) Spec() Spec {
+var bashSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "bash", Description: strings.TrimSpace(bashText),
 		Schema: compact(bashSchema), Effects: true, Shell: true,
 	}
-}
+})
+
+func (t *bash) Spec() Spec { return bashSpec() }
 
 func (t *bash) Run(ctx context.Context, call Call) Result {
 	args := struct {

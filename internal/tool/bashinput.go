@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/openmuse/muse/internal/tool/process"
@@ -29,12 +30,14 @@ const settle = 250 * time.Millisecond
 // bashInput is the tool bash_input.
 type bashInput struct{ set *Set }
 
-func (t *bashInput) Spec() Spec {
+var bashInputSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "bash_input", Description: strings.TrimSpace(bashInputText),
 		Schema: compact(bashInputSchema), Effects: true, Shell: true,
 	}
-}
+})
+
+func (t *bashInput) Spec() Spec { return bashInputSpec() }
 
 func (t *bashInput) Run(ctx context.Context, call Call) Result {
 	args := struct {

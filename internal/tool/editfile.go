@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/openmuse/muse/internal/tool/edit"
 	"github.com/openmuse/muse/internal/tool/process"
@@ -27,12 +28,14 @@ const maxDiff = 3000
 // editFile is the tool edit_file.
 type editFile struct{ set *Set }
 
-func (t *editFile) Spec() Spec {
+var editFileSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "edit_file", Description: strings.TrimSpace(editFileText),
 		Schema: compact(editFileSchema), Effects: true, Writes: true,
 	}
-}
+})
+
+func (t *editFile) Spec() Spec { return editFileSpec() }
 
 func (t *editFile) Run(ctx context.Context, call Call) Result {
 	var args struct {

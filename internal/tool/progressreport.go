@@ -5,6 +5,7 @@ import (
 	_ "embed" // the text for the model
 	"fmt"
 	"strings"
+	"sync"
 )
 
 //go:embed progressreport.md
@@ -20,12 +21,14 @@ const reportProgressSchema = `{"type":"object","properties":{
 // call's arguments, which every view shows; the tool has nothing to add.
 type reportProgress struct{}
 
-func (t *reportProgress) Spec() Spec {
+var reportProgressSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "report_progress", Description: strings.TrimSpace(reportProgressText),
 		Schema: compact(reportProgressSchema), Parallel: true,
 	}
-}
+})
+
+func (t *reportProgress) Spec() Spec { return reportProgressSpec() }
 
 func (t *reportProgress) Run(_ context.Context, call Call) Result {
 	var args struct {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,18 +37,20 @@ const (
 	maxLineBytes = 2000
 	// maxWholeRead is the largest file that is read as a whole. Larger ones are
 	// read up to the last line asked for.
-	maxWholeRead = 16 << 20
+	maxWholeRead = 4 << 20
 )
 
 // readFile is the tool read_file.
 type readFile struct{ set *Set }
 
-func (t *readFile) Spec() Spec {
+var readFileSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "read_file", Description: strings.TrimSpace(readFileText),
 		Schema: compact(readFileSchema), Parallel: true,
 	}
-}
+})
+
+func (t *readFile) Spec() Spec { return readFileSpec() }
 
 type readArgs struct {
 	Path   string `json:"path"`
@@ -286,7 +289,8 @@ func decodeArgs(call Call, args any) *Result {
 	return nil
 }
 
-// compact is a schema without the line breaks it is written with.
+// compact is a schema without the line breaks it is written with. The specs
+// that hold it are made once, when first asked for.
 func compact(schema string) jsontext.Value {
 	v := jsontext.Value(schema)
 	if err := v.Compact(); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,12 +43,14 @@ const defaultMaxMatches = 200
 // searchFiles is the tool search.
 type searchFiles struct{ set *Set }
 
-func (t *searchFiles) Spec() Spec {
+var searchFilesSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "search", Description: strings.TrimSpace(searchText),
 		Schema: compact(searchSchema), Parallel: true,
 	}
-}
+})
+
+func (t *searchFiles) Spec() Spec { return searchFilesSpec() }
 
 type searchArgs struct {
 	Pattern       string     `json:"pattern"`

@@ -5,6 +5,7 @@ import (
 	_ "embed" // the text for the model
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,12 +22,14 @@ const shellLimit = 600 * time.Second
 // shellTool is the tool shell: bash without a background.
 type shellTool struct{ set *Set }
 
-func (t *shellTool) Spec() Spec {
+var shellToolSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "shell", Description: strings.TrimSpace(shellText),
 		Schema: compact(shellSchema), Effects: true, Shell: true,
 	}
-}
+})
+
+func (t *shellTool) Spec() Spec { return shellToolSpec() }
 
 // Run returns the bare output. That of a failing command follows the reason;
 // so does that of a command which ran out of time.

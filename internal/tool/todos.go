@@ -27,9 +27,11 @@ type todoPlan struct {
 // writeTodos is the tool write_todos.
 type writeTodos struct{ set *Set }
 
-func (t *writeTodos) Spec() Spec {
+var writeTodosSpec = sync.OnceValue(func() Spec {
 	return Spec{Name: "write_todos", Description: strings.TrimSpace(writeTodosText), Schema: compact(writeTodosSchema)}
-}
+})
+
+func (t *writeTodos) Spec() Spec { return writeTodosSpec() }
 
 func (t *writeTodos) Run(_ context.Context, call Call) Result {
 	var args struct {

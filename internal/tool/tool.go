@@ -103,8 +103,10 @@ func Fail(reason string) Result {
 // may touch is the launcher's business (see internal/sandbox).
 type Launcher interface {
 	// Command returns a process that is not started yet and a function to call
-	// once it has ended. The caller sets the standard streams. An error means
-	// that no command may run.
+	// once it has ended. The caller sets the standard streams, the process
+	// group and, for a terminal, the session. ctx is for the preparation only:
+	// the process may outlive it, and the caller ends it as a group. An error
+	// means that no command may run.
 	Command(ctx context.Context, c Command) (cmd *exec.Cmd, release func() error, err error)
 }
 

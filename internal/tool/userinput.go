@@ -5,6 +5,7 @@ import (
 	_ "embed" // the text for the model
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -33,12 +34,14 @@ const defaultAutoResolution = 60_000
 // answers by itself after its timer (CLI.md 1.3, --user-input-auto-resolve).
 type requestUserInput struct{ set *Set }
 
-func (t *requestUserInput) Spec() Spec {
+var requestUserInputSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "request_user_input", Description: strings.TrimSpace(requestUserInputText),
 		Schema: compact(requestUserInputSchema),
 	}
-}
+})
+
+func (t *requestUserInput) Spec() Spec { return requestUserInputSpec() }
 
 type userQuestion struct {
 	ID      string `json:"id"`

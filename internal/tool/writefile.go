@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 
 	"github.com/openmuse/muse/internal/tool/edit"
 	"github.com/openmuse/muse/internal/workspace"
@@ -27,12 +28,14 @@ const maxEditable = 32 << 20
 // writeFile is the tool write_file.
 type writeFile struct{ set *Set }
 
-func (t *writeFile) Spec() Spec {
+var writeFileSpec = sync.OnceValue(func() Spec {
 	return Spec{
 		Name: "write_file", Description: strings.TrimSpace(writeFileText),
 		Schema: compact(writeFileSchema), Effects: true, Writes: true,
 	}
-}
+})
+
+func (t *writeFile) Spec() Spec { return writeFileSpec() }
 
 func (t *writeFile) Run(ctx context.Context, call Call) Result {
 	var args struct {
