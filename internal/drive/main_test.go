@@ -3,6 +3,7 @@ package drive
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,12 +46,16 @@ func newRig(t *testing.T, calls ...musetest.Call) *rig {
 		Binary: bin, BinaryFound: "option", Workspace: workspace, Prompt: "fix the test", Artifacts: r.artifacts,
 		Select: muse.Selection{Model: "muse-spark-1.3", Via: "name"}, Continuations: DefaultContinuations, Retries: DefaultRetries,
 		Env: append(os.Environ(), env, "XDG_DATA_HOME="+t.TempDir()), Temp: root, Clock: r.clock,
-		Say: func(s string) { r.said = append(r.said, s) },
+		Watch: muse.WatchOptions{Interval: 37 * time.Second}, // unlike every pause
+		Say:   func(s string) { r.said = append(r.said, s) },
 	}
 	return r
 }
 
-func ptr[T any](v T) *T { return &v }
+// skip makes pauses of these lengths pass at once.
+func (r *rig) skip(pauses ...time.Duration) {
+	r.clock.Auto(func(d time.Duration) bool { return slices.Contains(pauses, d) })
+}
 
 // read returns an artifact's text; empty when it does not exist.
 func (r *rig) read(name string) string {

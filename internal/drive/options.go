@@ -133,6 +133,28 @@ func (o *TurnOptions) fill() error {
 	return nil
 }
 
+// prepare fills defaults and finds every refusal that can be found before
+// anything is written or started.
+func (o *TurnOptions) prepare() (muse.Profile, error) {
+	if err := o.fill(); err != nil {
+		return nil, err
+	}
+	profile, err := o.profile()
+	if err != nil {
+		return nil, err
+	}
+	// A rehearsal with the names that a run will really have in kind.
+	if _, err := profile.Build(muse.Job{Workspace: o.Workspace, SessionID: muse.NewSessionID(), PromptFile: filepath.Join(o.Workspace, filePrompt)}); err != nil {
+		return nil, err
+	}
+	if direct, ok := profile.(muse.Direct); ok {
+		if err := o.Policy.Check(direct, o.Clock.Now()); err != nil {
+			return nil, fmt.Errorf("direct profile refused: %w", err)
+		}
+	}
+	return profile, nil
+}
+
 // profile builds the command-line profile.
 func (o *TurnOptions) profile() (muse.Profile, error) {
 	switch o.Profile {

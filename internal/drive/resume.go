@@ -53,3 +53,16 @@ func LoadResume(dir string) (*Resume, error) {
 	}
 	return r, nil
 }
+
+// loadResult returns the result of a turn that ended; nil when it did not.
+func loadResult(dir string) *Result {
+	data, err := os.ReadFile(filepath.Join(dir, fileResult))
+	if err != nil {
+		return nil
+	}
+	var r Result
+	if json.Unmarshal(data, &r) != nil || r.Type != "muse.drive.result" {
+		return nil
+	}
+	return &r
+}

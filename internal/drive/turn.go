@@ -27,10 +27,7 @@ const (
 // error only when the turn could not be started as asked; how it ended is in
 // the Result.
 func Turn(ctx context.Context, o TurnOptions) (*Result, error) {
-	if err := o.fill(); err != nil {
-		return nil, err
-	}
-	profile, err := o.profile()
+	profile, err := o.prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +37,6 @@ func Turn(ctx context.Context, o TurnOptions) (*Result, error) {
 			return nil, err
 		}
 		defer t.art.Close()
-	}
-	if direct, ok := profile.(muse.Direct); ok {
-		if err := o.Policy.Check(direct, o.Clock.Now()); err != nil {
-			return nil, fmt.Errorf("direct profile refused: %w", err)
-		}
 	}
 	t.advise(o.Select.Advisory)
 	t.binary = ProbeBinary(ctx, o.Binary, o.BinaryFound, o.Env, &t.res.Diagnostics)
@@ -146,6 +138,9 @@ func (t *turn) attempts(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				t.res.Class, t.res.Failure = muse.ClassInterrupted, &muse.Failure{Reason: "interrupted between attempts"}
+				if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+					t.res.Class, t.res.Failure = muse.ClassTimedOut, &muse.Failure{Reason: "the time limit was reached between attempts"}
+				}
 				return nil
 			case <-t.o.Clock.After(pause):
 			}

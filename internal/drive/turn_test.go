@@ -16,27 +16,6 @@ import (
 	"github.com/openmuse/muse/pkg/muse/musetest"
 )
 
-// advance lets the retry pauses of a turn pass: whenever a timer of the fake
-// clock is asked for, time goes on. Observation timers are far longer.
-func (r *rig) advance(t *testing.T, step time.Duration) {
-	stop := make(chan struct{})
-	t.Cleanup(func() {
-		close(stop)
-		r.clock.After(0) // wakes the goroutine below
-	})
-	go func() {
-		for n := 1; ; n++ {
-			r.clock.AwaitAsked(n)
-			select {
-			case <-stop:
-				return
-			default:
-				r.clock.Advance(step)
-			}
-		}
-	}()
-}
-
 // TestTurn is the table of what a driven binary can do and what comes of it.
 func TestTurn(t *testing.T) {
 	transient := musetest.Call{Deltas: []string{"half done"}, Terminal: "failed", Reason: "API error 503: overloaded", Exit: 1}
@@ -131,7 +110,7 @@ func TestTurn(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&r.opts)
 			}
-			r.advance(t, 21*time.Second)
+			r.skip(5*time.Second, 10*time.Second, 20*time.Second)
 			res, err := Turn(context.Background(), r.opts)
 			if err != nil {
 				t.Fatal(err)
@@ -214,7 +193,7 @@ func TestTurnPrompts(t *testing.T) {
 	waiting := musetest.Call{Reply: "I'll wait for the build to finish."}
 	r := newRig(t, transient, waiting, musetest.Call{Reply: "done"})
 	r.opts.Ceilings = Ceilings{LongCommand: "jobs start", Soft: 4 * time.Minute}
-	r.advance(t, time.Minute)
+	r.skip(5 * time.Second)
 	if _, err := Turn(context.Background(), r.opts); err != nil {
 		t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	getenv := func(name string) string { return lookup(o.Env, name) }
+	getenv := func(name string) string { return Lookup(o.Env, name) }
 	if o.SessionID == "" {
 		o.SessionID = NewSessionID()
 	}
@@ -316,8 +316,8 @@ func (t *tolerantTee) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lookup finds a variable in an environment list; the last entry wins.
-func lookup(env []string, name string) string {
+// Lookup finds a variable in an environment list; the last entry wins.
+func Lookup(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(entry, name+"="); ok {
 			return v

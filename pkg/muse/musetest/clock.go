@@ -13,6 +13,7 @@ type Clock struct {
 	timers []timer
 	// asked counts calls of After.
 	asked int
+	auto  func(time.Duration) bool
 }
 
 type timer struct {
@@ -34,9 +35,23 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
+// Auto makes timers of the durations that match pass at once: the clock jumps
+// to their end when they are asked for.
+func (c *Clock) Auto(match func(time.Duration) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.auto = match
+}
+
 // After implements muse.Clock.
 func (c *Clock) After(d time.Duration) <-chan time.Time {
 	c.mu.Lock()
+	if c.auto != nil && c.auto(d) {
+		c.mu.Unlock()
+		c.Advance(d)
+		c.mu.Lock()
+		d = 0
+	}
 	defer c.mu.Unlock()
 	t := timer{at: c.now.Add(d), c: make(chan time.Time, 1)}
 	c.asked++

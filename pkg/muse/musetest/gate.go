@@ -84,12 +84,14 @@ func (g *Gate) Arrived(name string) (release func()) {
 func (c Call) gate(plan Plan, name string) {
 	for _, g := range c.Gates {
 		if g == name {
-			wait(plan.Gate, name)
+			Wait(plan.Gate, name)
 		}
 	}
 }
 
-func wait(addr, name string) {
+// Wait arrives at the named place of a gate and stays until it is let go, or
+// the gate is closed.
+func Wait(addr, name string) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return // the gate is gone: nobody is to wait
@@ -104,7 +106,7 @@ func hold() int {
 	var plan Plan
 	data, err := os.ReadFile(os.Getenv(planVariable))
 	if err == nil && json.Unmarshal(data, &plan) == nil {
-		wait(plan.Gate, "hold")
+		Wait(plan.Gate, "hold")
 	}
 	return 0
 }
