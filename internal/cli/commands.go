@@ -7,6 +7,7 @@ func commands(env *Env) []*cobra.Command {
 	return []*cobra.Command{
 		newExecCmd(env),
 		newDemoCmd(env),
+		newExportCmd(env),
 		newConfigCmd(env),
 		newAuthCmd(env),
 		newVersionCmd(env),

@@ -23,7 +23,7 @@ func (r *run) instructions() (string, []event.ContextMessage) {
 	}
 	rules := instructions.Load(instructions.Options{
 		Dir: r.root, ConfigDir: s.paths.Config, Home: s.paths.Home, CodexHome: s.CodexHome.V,
-		Trusted: r.trusted, NoForeign: !s.ForeignPersonalRules.V,
+		Trusted: r.posture.trusted, NoForeign: !s.ForeignPersonalRules.V,
 	})
 	s.warn(rules.Warnings...)
 	blocks := append([]instructions.Block{instructions.Environment(facts)}, rules.Blocks...)
@@ -73,7 +73,7 @@ const dirtyLimit = 2 * time.Second
 // trusted workspace is looked at.
 func (r *run) branchAfter(run string) (event.WorkspaceBranch, bool) {
 	b, ok := r.branch(run)
-	if !ok || !r.trusted {
+	if !ok || !r.posture.trusted {
 		return b, ok
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), dirtyLimit)

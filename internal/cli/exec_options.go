@@ -39,6 +39,8 @@ type execOptions struct {
 	disableSandbox    bool
 	yolo              bool
 	sandboxNetwork    string
+	approvalTimeout   time.Duration
+	onApproval        string
 
 	disableWrite, disableShell, shellTool, disableWeb bool
 	userInputAutoResolve                              bool
@@ -97,6 +99,9 @@ func (o *execOptions) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.disableSandbox, "disable-sandbox", false, "run shell commands without the OS sandbox")
 	f.BoolVar(&o.yolo, "yolo", false, "no approval, no sandbox, workspace trusted: only for code you trust, in a disposable place")
 	f.StringVar(&o.sandboxNetwork, "sandbox-network", "", "restricted, enabled or proxy-only")
+
+	f.DurationVar(&o.approvalTimeout, "approval-timeout", 0, "wait this `time` for an answer to a held action, then deny it (default: deny at once)")
+	f.StringVar(&o.onApproval, "on-approval", "", "deny a held action, or fail the run: deny or fail")
 
 	f.BoolVar(&o.disableWrite, "disable-write", false, "remove the tools that write files")
 	f.BoolVar(&o.disableShell, "disable-shell", false, "remove the shell tools")
@@ -183,6 +188,7 @@ func (o *execOptions) validateChoices() error {
 		{"reasoning-effort", o.effort, []string{"none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra"}},
 		{"approval-mode", o.approvalMode, []string{"untrusted", "on-request", "never"}},
 		{"approval-judge", o.approvalJudge, []string{"off", "on"}},
+		{"on-approval", o.onApproval, []string{"deny", "fail"}},
 		{"sandbox-network", o.sandboxNetwork, []string{"restricted", "enabled", "proxy-only"}},
 	} {
 		if o.given(c.flag) && !slices.Contains(c.choices, c.value) {
@@ -205,6 +211,7 @@ func (o *execOptions) validateLimits() error {
 		{"max-cost", !(o.maxCost > 0 && o.maxCost <= 1e6), "an amount above 0"},
 		{"max-tokens-total", o.maxTokens <= 0, "a number above 0"},
 		{"max-time", o.maxTime <= 0, "a time above 0, such as 30m"},
+		{"approval-timeout", o.approvalTimeout <= 0, "a time above 0, such as 2m"},
 		{"max-tool-output-bytes", o.maxToolOutput != 0 && o.maxToolOutput < 9, "0, or at least 9"},
 		{"echo-delay-ms", o.echoDelay < 0, "a number not below 0"},
 		{"context-compaction-soft-threshold", !(o.soft > 0 && o.soft < 1), "a fraction between 0 and 1"},
@@ -220,6 +227,7 @@ func (o *execOptions) validateLimits() error {
 func (o *execOptions) validateExclusions() error {
 	for _, x := range [][2]string{
 		{"parallel-tool-calls", "no-parallel-tool-calls"},
+		{"approval-timeout", "on-approval"},
 		{"permission-profile", "yolo"}, {"permission-profile", "disable-sandbox"}, {"permission-profile", "disable-approval"},
 		{"permission-profile", "approval-mode"}, {"permission-profile", "sandbox-network"},
 		{"context-compaction-strategy", "eval-context-compaction-strategy"},

@@ -4,35 +4,135 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/permission"
 )
 
-// posture is the two layers as the flags set them. Both are on unless they
-// were switched off in so many words; --yolo is the one word for all of it.
-func (o *execOptions) posture(trusted bool) host.Posture {
-	p := host.Posture{
-		Approval: "on_request", Reviewer: "none", Sandbox: "enabled", Network: "proxy_only",
-		Profile: host.ProfileName{ID: ":ask-me", DisplayName: "Ask me", Kind: "built_in"},
-		Trusted: trusted,
+// posture is what the run may do: the profile, what the flags change of it,
+// and what an organisation's policy leaves of that.
+type posture struct {
+	permission.Posture
+	profile permission.Profile
+	sources permissionSources
+	trusted bool
+}
+
+// resolvePosture reads the sources of permissions and settles the two layers.
+// Both are on unless they were switched off in so many words.
+func (r *run) resolvePosture() error {
+	o := r.opts
+	sources, err := loadPermissions(r.env, r.root)
+	if err != nil {
+		return err
 	}
-	switch {
-	case o.yolo || o.disableApproval:
-		p.Approval = "never"
-	case o.approvalMode != "":
-		p.Approval = map[string]string{"untrusted": "untrusted", "on-request": "on_request", "never": "never"}[o.approvalMode]
+	p := &posture{sources: sources, trusted: sources.trusted || o.trustWorkspace || o.yolo}
+	r.posture = p
+	p.Profile = permission.ProfileAskMe
+	if sources.settings.DefaultProfile != "" {
+		p.Profile = sources.settings.DefaultProfile
 	}
-	if o.yolo || o.disableSandbox {
-		p.Sandbox = "disabled"
+	if o.permissionProfile != "" {
+		if _, ok := sources.settings.Profiles.Find(o.permissionProfile); !ok {
+			return execUsage("unknown permission profile %q: there are %s", o.permissionProfile, strings.Join(sources.settings.Profiles.IDs(), ", "))
+		}
+		p.Profile = o.permissionProfile
+		p.Asked = append(p.Asked, "profile")
+	}
+	if err := p.fromProfile(); err != nil {
+		return err
+	}
+	if err := p.fromFlags(o, r.env.Getenv); err != nil {
+		return err
+	}
+	settled, notes, err := sources.policy.Apply(p.Posture)
+	if err != nil {
+		return err
+	}
+	if settled.Profile != p.Profile {
+		// The policy's fallback profile stands for all of its own values.
+		p.Profile = settled.Profile
+		if err := p.fromProfile(); err != nil {
+			return err
+		}
+		settled, _, err = sources.policy.Apply(p.Posture)
+		if err != nil {
+			return err
+		}
+	}
+	p.Posture = settled
+	r.setup.warn(notes...)
+	return nil
+}
+
+// fromProfile takes the values of the profile.
+func (p *posture) fromProfile() error {
+	var err error
+	if p.profile, err = p.sources.settings.Profiles.Resolve(p.Profile); err != nil {
+		return err
+	}
+	p.Mode, p.Reviewer, p.Network = *p.profile.Approval, *p.profile.Reviewer, p.profile.Network.Mode
+	p.Sandboxed = !p.profile.Filesystem.Unrestricted
+	return nil
+}
+
+// fromFlags takes what the command line says in so many words.
+func (p *posture) fromFlags(o *execOptions, getenv func(string) string) error {
+	ask := func(what string) { p.Asked = append(p.Asked, what) }
+	var err error
+	if o.approvalMode != "" {
+		if p.Mode, err = permission.ParseMode(o.approvalMode); err != nil {
+			return execUsage("%v", err)
+		}
+		ask("mode")
+	}
+	if o.disableApproval || o.yolo {
+		p.Mode = permission.Never
+		ask("mode")
+	}
+	if o.disableSandbox || o.yolo {
+		p.Sandboxed = false
+		ask("sandbox")
 	}
 	if o.sandboxNetwork != "" {
-		p.Network = map[string]string{"restricted": "restricted", "enabled": "enabled", "proxy-only": "proxy_only"}[o.sandboxNetwork]
+		if p.Network, err = permission.ParseNetworkMode(o.sandboxNetwork); err != nil {
+			return execUsage("%v", err)
+		}
+		ask("network")
 	}
-	if o.yolo || o.disableApproval || o.disableSandbox || o.approvalMode != "" || o.sandboxNetwork != "" {
-		p.Explicit = true
-		p.Profile = host.ProfileName{ID: "flags", DisplayName: "Command line", Kind: "flags"}
+	switch {
+	case o.approvalJudge == "on":
+		p.Reviewer = permission.ReviewerAuto
+		ask("reviewer")
+	case p.Reviewer == permission.ReviewerAuto && (o.approvalJudge == "off" || getenv("MUSE_DISABLE_APPROVAL_JUDGE") != ""):
+		p.Reviewer = permission.ReviewerHuman
 	}
-	return p
+	return nil
+}
+
+// explicitly reports whether the command line decided something.
+func (p *posture) explicitly() bool { return len(p.Asked) > 0 }
+
+// logged is the posture as the session's log names it.
+func (p *posture) logged() host.Posture {
+	out := host.Posture{
+		Approval: p.Mode.LogName(), Reviewer: string(p.Reviewer), Sandbox: "enabled",
+		Network:  strings.ReplaceAll(string(p.Network), "-", "_"),
+		Profile:  host.ProfileName{ID: p.profile.ID, DisplayName: p.profile.DisplayName, Kind: "built_in"},
+		Explicit: p.explicitly(), Trusted: p.trusted,
+	}
+	if !p.Sandboxed {
+		out.Sandbox = "disabled"
+	}
+	if !p.profile.BuiltIn {
+		out.Profile.Kind = "custom"
+	}
+	if slices.ContainsFunc(p.Asked, func(what string) bool { return what != "profile" }) {
+		out.Profile = host.ProfileName{ID: "flags", DisplayName: "Command line over " + p.profile.ID, Kind: "flags"}
+	}
+	return out
 }
 
 // workspaceRoot is the real path of the workspace and how it was chosen.

@@ -23,8 +23,8 @@ type run struct {
 	opts     *execOptions
 	setup    *setup
 	root     string // workspace
-	trusted  bool
-	posture  host.Posture
+	posture  *posture
+	guard    *host.Guard
 	provider provider.Provider
 	modelID  string
 	work     *workspace.Workspace
@@ -97,11 +97,12 @@ func (r *run) prepare(ctx context.Context) error {
 	if len(r.images) > 0 && !r.setup.ModelInfo.Images && !r.setup.ModelInfo.Assumed {
 		return execUsage("model %s does not take pictures (--image)", r.modelID)
 	}
-	r.trusted = r.opts.trustWorkspace || r.opts.yolo
-	if r.trusted {
+	if err := r.resolvePosture(); err != nil {
+		return err
+	}
+	if r.posture.trusted {
 		r.note("workspace trust: trusted")
 	}
-	r.posture = r.opts.posture(r.trusted)
 	if r.opts.subagentWorktrees {
 		r.setup.warn("--subagent-worktree-isolation has no effect")
 	}
@@ -128,7 +129,7 @@ func (r *run) openSession() error {
 		DataRoot: r.setup.paths.Data, Workspace: r.root, Git: git, SessionID: r.opts.sessionID,
 		KeepNothing: r.opts.noSessionLog, AllowWorkspaceSwitch: r.opts.allowWorkspaceSwitch,
 		Build: event.Build{SemVer: buildinfo.Release(), SHA: buildinfo.Commit()}, Program: "muse exec",
-		Provider: r.provider.ID(), Model: r.modelID, Posture: r.posture, CredentialBackend: r.setup.credentialBackend(),
+		Provider: r.provider.ID(), Model: r.modelID, Posture: r.posture.logged(), CredentialBackend: r.setup.credentialBackend(),
 		Cwd: cwd, Now: r.env.Now,
 	})
 	if err != nil {
@@ -137,6 +138,9 @@ func (r *run) openSession() error {
 	r.session = session
 	for _, n := range report.Notes {
 		r.setup.warn(n)
+	}
+	if err := r.openGuard(); err != nil {
+		return errors.Join(err, session.Abandon())
 	}
 	if err := r.openTools(); err != nil {
 		return errors.Join(err, session.Abandon())
@@ -148,6 +152,11 @@ func (r *run) openSession() error {
 func (r *run) release() {
 	if r.tools != nil {
 		if err := r.tools.Close(); err != nil {
+			r.setup.warn(err.Error())
+		}
+	}
+	if r.guard != nil {
+		if err := r.guard.Close(); err != nil {
 			r.setup.warn(err.Error())
 		}
 	}
@@ -196,6 +205,8 @@ func (r *run) progress(e event.Recorded) error {
 	switch b := e.Body.(type) {
 	case event.RetryScheduled:
 		r.setup.warn(fmt.Sprintf("model call failed (attempt %d/%d): %s; next attempt in %.1f s", b.Attempt, b.MaxAttempts, b.Reason, float64(b.DelayMS)/1000))
+	case event.Approval:
+		r.tellApproval(b)
 	case event.CompactionInstalled:
 		r.note("the conversation was shortened from about %d to %d tokens", b.BudgetBefore.Tokens, b.BudgetAfter.Tokens)
 	case event.CompactionFallback:

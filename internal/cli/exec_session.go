@@ -12,10 +12,10 @@ import (
 func (r *run) openTools() error {
 	o := r.opts
 	opts := tool.Options{
-		Workspace: r.work, Launcher: r.launcher(), Environ: r.env.Environ(),
+		Workspace: r.work, Gate: r.guard, Environ: r.env.Environ(),
 		SessionID: r.session.ID(), ThreadID: r.session.ID(), SessionLog: r.session.LogPath(),
 		MaxOutputBytes: o.maxToolOutput, Images: r.setup.ModelInfo.Images,
-		DisableShell: o.disableShell, DisableWrite: o.disableWrite, EnableShellTool: o.shellTool,
+		DisableShell: o.disableShell, DisableWrite: o.disableWrite || !r.posture.profile.Write(), EnableShellTool: o.shellTool,
 		UserInputAutoResolve: o.userInputAutoResolve,
 	}
 	if dir := r.session.Dir(); dir != "" {
@@ -33,15 +33,6 @@ func (r *run) openTools() error {
 	return nil
 }
 
-// launcher starts commands. Without a sandbox they run only when it was
-// switched off in so many words.
-func (r *run) launcher() tool.Launcher {
-	if r.posture.Sandbox == "disabled" {
-		return tool.Unsandboxed{}
-	}
-	return tool.NoSandbox{}
-}
-
 // loopConfig is the loop's configuration but for what the host fills in.
 func (r *run) loopConfig() agent.Config {
 	s := r.setup
@@ -55,6 +46,6 @@ func (r *run) loopConfig() agent.Config {
 		Compaction: agent.Compaction{
 			Soft: s.Compaction.Soft.V, Hard: s.Compaction.Hard.V, ClearResults: s.Compaction.ToolResultClearing.V,
 		},
-		Branch: r.branchAfter, Sleep: sleep,
+		Authorize: r.guard.Authorize, Branch: r.branchAfter, Sleep: sleep,
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/openmuse/muse/internal/agent"
@@ -68,8 +70,12 @@ type Session struct {
 	conv    *agent.Conversation
 	resumed bool
 	trace   *store.Trace
-	opened  time.Time
-	epoch   int64 // permission profiles so far
+
+	mu       sync.Mutex // guards what goroutines of running tools ask for
+	run      string     // the run under way
+	messages []string   // the person's own words, oldest first
+	opened   time.Time
+	epoch    int64 // permission profiles so far
 
 	lastWorkspace string
 	interrupted   []event.Event
@@ -211,6 +217,9 @@ func (s *Session) replay(line record.Line) error {
 		return nil
 	}
 	switch b := e.Body.(type) {
+	case event.RunStarted:
+		s.said(e.Run, b.Prompt)
+		s.rec.runs[e.Run]++
 	case event.Metadata:
 		if b.WorkspaceRoot != "" {
 			s.lastWorkspace = b.WorkspaceRoot
@@ -222,6 +231,26 @@ func (s *Session) replay(line record.Line) error {
 	}
 	s.conv.Apply(event.Recorded{Event: e, ID: line.Envelope.ID, Sequence: line.Envelope.Sequence, At: line.Envelope.RecordedAt})
 	return nil
+}
+
+// said notes a prompt of the person and the run it belongs to.
+func (s *Session) said(run, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run = run
+	s.messages = append(s.messages, text)
+}
+
+func (s *Session) currentRun() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.run
+}
+
+func (s *Session) userMessages() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.messages)
 }
 
 func (s *Session) sameWorkspace() error {
@@ -343,6 +372,7 @@ func (s *Session) record(e event.Event) error {
 // control; it may be nil.
 func (s *Session) Submit(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
 	run := ident.V4()
+	s.said(run, in.Text)
 	blocks := append([]event.ContentBlock{{Kind: "text", Text: in.Text}}, in.Images...)
 	bodies := []event.Body{
 		event.IntentAccepted{

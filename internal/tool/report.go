@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,8 +51,11 @@ func (c *command) report(call Call, kind string, maxTokens int) Result {
 	if running {
 		out.TerminalStatus, out.SessionID = "running", c.id
 	} else {
-		c.ending(&out, cause)
 		c.set.cmds.done(c)
+		if err := c.proc.Exit().Err; errors.Is(err, ErrNoSandbox) {
+			return environmentFailure(err)
+		}
+		c.ending(&out, cause)
 	}
 	limit := c.set.opt.MaxOutputBytes
 	if maxTokens > 0 {

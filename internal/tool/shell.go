@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed" // the text for the model
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -60,6 +61,9 @@ func (t *shellTool) Run(ctx context.Context, call Call) Result {
 	t.set.cmds.done(c)
 	cut := t.set.cut(c.out.Take(), call, "shell", t.set.opt.MaxOutputBytes, false)
 	exit := c.proc.Exit()
+	if errors.Is(exit.Err, ErrNoSandbox) {
+		return environmentFailure(exit.Err)
+	}
 	if reason == "" && exit.Success() {
 		return Result{Text: cut.text, Spill: cut.spill}
 	}

@@ -1,0 +1,242 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/openmuse/muse/internal/egress"
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/permission"
+	"github.com/openmuse/muse/internal/sandbox"
+	"github.com/openmuse/muse/internal/tool"
+)
+
+// Guard puts the session's two layers between the tools and the machine: the
+// permission engine answers whether an action may run, the sandbox bounds what
+// a command can touch. It is the tools' gate and the loop's decision point.
+type Guard struct {
+	session *Session
+	engine  *permission.Engine
+	// box opens the sandbox with the first command; nil: it was switched off in
+	// so many words.
+	box func() (*sandbox.Session, error)
+
+	mu      sync.Mutex
+	opened  *sandbox.Session
+	reviews map[string]reviewed // by call id
+}
+
+// reviewed is a command line that was allowed and waits to be started.
+type reviewed struct {
+	line *permission.ShellLine
+	run  *permission.Execution
+}
+
+// Guard builds the guard of the session. cfg.Record and the ids of approval
+// events are the session's. box opens the sandbox; nil means that it was
+// switched off.
+func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, error)) (*Guard, error) {
+	g := &Guard{session: s, reviews: map[string]reviewed{}}
+	if box != nil {
+		g.box = sync.OnceValues(func() (*sandbox.Session, error) {
+			opened, err := box()
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.opened = opened
+			return opened, err
+		})
+	}
+	cfg.Record = func(_ context.Context, e permission.ApprovalEvent, c permission.Call) error {
+		fields, err := json.Marshal(e)
+		if err != nil {
+			return fmt.Errorf("encode approval event: %w", err)
+		}
+		_, err = s.rec.Record(event.Event{Run: c.RunID, Body: event.Approval{Kind: e.ApprovalKind(), Fields: jsontext.Value(fields)}})
+		return err
+	}
+	cfg.Now, cfg.NewID, cfg.UserMessages = s.opts.Now, newApprovalID(s.opts.Now), s.userMessages
+	var err error
+	if g.engine, err = permission.New(cfg); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Close removes what the sandbox kept. Its commands must have ended.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.opened == nil {
+		return nil
+	}
+	return g.opened.Close()
+}
+
+// call says which call an action belongs to, for approval events.
+func (g *Guard) call(id, task, name string) permission.Call {
+	run := g.session.currentRun()
+	return permission.Call{
+		RunID: run, ToolCallID: id, ToolName: name, TaskID: task,
+		RunStream:     &permission.StreamRef{Kind: "run", ID: run},
+		SessionStream: &permission.StreamRef{Kind: "session", ID: g.session.id},
+	}
+}
+
+// Authorize implements agent.Config.Authorize: command lines are decided
+// before their intent is recorded; files are decided when a tool has found out
+// which file it is.
+func (g *Guard) Authorize(ctx context.Context, c tool.Call) (policy, refused string, err error) {
+	line, ok := shellLine(c)
+	if !ok {
+		return "allow:policy", "", nil
+	}
+	d, err := g.engine.Authorize(ctx, line, g.call(c.ID, c.TaskID, c.Name))
+	if err != nil {
+		return "", "", err
+	}
+	if d.Outcome != permission.Allowed {
+		return "", "permission denied: " + d.Reason, nil
+	}
+	g.mu.Lock()
+	g.reviews[c.ID] = reviewed{line, d.Run}
+	g.mu.Unlock()
+	return "allow:" + decidedBy(d), "", nil
+}
+
+func decidedBy(d *permission.Decision) string {
+	if d.Approval == nil {
+		return "policy"
+	}
+	return string(d.Approval.Source.Kind)
+}
+
+// shellLine is the command line that a call wants to run; false for calls that
+// run none. The schema of the tool has been checked.
+func shellLine(c tool.Call) (*permission.ShellLine, bool) {
+	if c.Name != "bash" && c.Name != "shell" {
+		return nil, false
+	}
+	var args struct {
+		Command       string `json:"command"`
+		Workdir       string `json:"workdir"`
+		TTY           bool   `json:"tty"`
+		Login         bool   `json:"login"`
+		Permissions   string `json:"sandbox_permissions"`
+		Justification string `json:"justification"`
+	}
+	if json.Unmarshal(c.Args, &args) != nil {
+		return &permission.ShellLine{}, true
+	}
+	return &permission.ShellLine{
+		Text: args.Command, Dir: args.Workdir, TTY: args.TTY, Login: args.Login,
+		Escalated: args.Permissions == "require_escalated", Justification: args.Justification,
+	}, true
+}
+
+// Check implements tool.Gate.
+func (g *Guard) Check(ctx context.Context, ask tool.Ask) (tool.Grant, error) {
+	var action permission.Action
+	switch ask.Kind {
+	case tool.AskShell:
+		return g.checkShell(ask), nil
+	case tool.AskRead, tool.AskReadOutside:
+		if g.session.ownOutput(ask.Path) {
+			return tool.Grant{Allowed: true}, nil
+		}
+		action = &permission.FileRead{Path: ask.Path}
+	case tool.AskWrite, tool.AskWriteOutside, tool.AskWriteProtected:
+		action = &permission.FileWrite{Path: ask.Path}
+	default:
+		return tool.Grant{Reason: fmt.Sprintf("nothing is known of the act %q", ask.Kind)}, nil
+	}
+	d, err := g.engine.Authorize(ctx, action, g.call(ask.Call.ID, ask.Call.TaskID, ask.Call.Name))
+	if err != nil {
+		return tool.Grant{}, err
+	}
+	return tool.Grant{Allowed: d.Outcome == permission.Allowed, Reason: d.Reason}, nil
+}
+
+// ownOutput reports whether path is a result of this session that was too long
+// for the model: it may read what it was told to read.
+func (s *Session) ownOutput(path string) bool {
+	if s.place == nil {
+		return false
+	}
+	rel, err := filepath.Rel(s.place.OutputsDir(), path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// checkShell hands out what was allowed for the call, once.
+func (g *Guard) checkShell(ask tool.Ask) tool.Grant {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r, ok := g.reviews[ask.Call.ID]
+	delete(g.reviews, ask.Call.ID)
+	if !ok || r.line.Text != ask.Command {
+		return tool.Grant{Reason: "this command was not reviewed"}
+	}
+	return tool.Grant{Allowed: true, Launcher: launcher{guard: g, call: ask.Call, reviewed: r}}
+}
+
+// launcher starts one reviewed command: what runs is what was reviewed.
+type launcher struct {
+	guard *Guard
+	call  tool.Call
+	reviewed
+}
+
+// Command implements tool.Launcher.
+func (l launcher) Command(ctx context.Context, c tool.Command) (*exec.Cmd, func() error, error) {
+	x := l.run
+	if c.Dir != x.Dir {
+		return nil, nil, fmt.Errorf("the command would start in %s and was reviewed for %s", c.Dir, x.Dir)
+	}
+	if err := x.Redeem(l.line.Text, x.Dir, l.line.Env); err != nil {
+		return nil, nil, err
+	}
+	env := append(append(c.Env, x.Set...), x.Env...)
+	if l.guard.box == nil || x.Unsandboxed {
+		return tool.Unsandboxed{}.Command(ctx, tool.Command{Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env})
+	}
+	box, err := l.guard.box()
+	if err != nil {
+		return nil, nil, noSandbox(err)
+	}
+	cmd, release, err := box.Command(ctx, sandbox.Command{
+		Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env, Origin: egress.Origin{CallID: l.call.ID, Tool: l.call.Name},
+	})
+	if err != nil {
+		return nil, nil, noSandbox(err)
+	}
+	return cmd, func() error { return noSandbox(release()) }, nil
+}
+
+// noSandbox marks a boundary that could not be confirmed in the tools' terms.
+func noSandbox(err error) error {
+	if !errors.Is(err, sandbox.ErrUnavailable) {
+		return err
+	}
+	cause := strings.TrimPrefix(err.Error(), sandbox.ErrUnavailable.Error()+": ")
+	return fmt.Errorf("%w: %s", tool.ErrNoSandbox, cause)
+}
+
+// Connect decides about a connection that a command wants to make.
+func (g *Guard) Connect(ctx context.Context, r egress.Request) egress.Answer {
+	target := &permission.NetworkTarget{Host: r.Host, Port: int(r.Port), Protocol: string(r.Protocol), URL: r.URL}
+	d, err := g.engine.Authorize(ctx, target, g.call(r.Origin.CallID, "", r.Origin.Tool))
+	switch {
+	case err != nil:
+		return egress.Answer{Reason: err.Error()}
+	case d.Outcome != permission.Allowed:
+		return egress.Answer{Reason: d.Reason}
+	}
+	return egress.Answer{Allow: true, Session: d.Approval == nil || d.Approval.Scope != permission.Once}
+}
