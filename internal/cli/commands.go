@@ -8,7 +8,11 @@ func commands(env *Env) []*cobra.Command {
 		newExecCmd(env),
 		newDemoCmd(env),
 		newExportCmd(env),
-		newConfigCmd(env),
+		newAuditCmd(env),
+		newPermissionCmd(env),
+		newTrustCmd(env),
+		newSandboxCmd(env),
+		newConfigCmd(env, newConfigValidateCmd(env), newConfigStatusCmd(env)),
 		newAuthCmd(env),
 		newVersionCmd(env),
 	}
