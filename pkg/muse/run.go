@@ -134,6 +134,10 @@ func run(ctx context.Context, o RunOptions, files *TempRun) (*Result, error) {
 	if hard == 0 {
 		hard = DefaultSyncCeiling
 	}
+	if !slices.Contains(inv.Args, o.SessionID) {
+		// This command line does not name the session: the stream will.
+		o.SessionID = ""
+	}
 	res := &Result{SessionID: o.SessionID, RunMark: NewSessionID(), Args: inv.Args, Skipped: inv.Skipped}
 	res.Set = append(slices.Clone(inv.Env), ceilings(hard, o.SoftCeiling)...)
 	res.Set = append(res.Set, RunVariable+"="+res.RunMark)
@@ -259,6 +263,9 @@ func (s *supervision) conclude(res *Result, cause, violation error) {
 	}
 	out := s.collector.Finish(s.reader, res.Ended)
 	res.Outcome, res.Health = out, s.health
+	if res.SessionID == "" {
+		res.SessionID = out.SessionID
+	}
 	res.Class = Classify(res.Exit, out)
 	if s.o.Strict && violation == nil && res.Class == ClassCompleted {
 		violation = strictOutcome(s.diags, out)
