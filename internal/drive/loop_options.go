@@ -57,6 +57,10 @@ type LoopOptions struct {
 	at func(point string)
 }
 
+// Validate finds what makes the options unusable, without writing or starting
+// anything.
+func (o LoopOptions) Validate() error { return o.fill() }
+
 func (o *LoopOptions) fill() error {
 	o.Turn.Resume, o.Turn.Continue, o.Turn.SessionID, o.Turn.Artifacts = nil, false, "", ""
 	if _, err := o.Turn.prepare(); err != nil {

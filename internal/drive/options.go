@@ -133,6 +133,13 @@ func (o *TurnOptions) fill() error {
 	return nil
 }
 
+// Validate finds what makes the options unusable, without writing or starting
+// anything: the caller's mistakes rather than a run's failures.
+func (o TurnOptions) Validate() error {
+	_, err := o.prepare()
+	return err
+}
+
 // prepare fills defaults and finds every refusal that can be found before
 // anything is written or started.
 func (o *TurnOptions) prepare() (muse.Profile, error) {
