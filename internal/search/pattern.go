@@ -29,6 +29,8 @@ type Pattern struct {
 	re *regexp.Regexp
 	// wide is re for lines that are not plain ASCII, in which \w means more.
 	wide *regexp.Regexp
+	// source is re as text, for each worker's automaton.
+	source string
 	// show finds the part of a matching line to show when it is long.
 	show *regexp.Regexp
 	// lits are texts one of which is in every match; none = unknown.
@@ -79,11 +81,13 @@ func Compile(q Query) (*Pattern, error) {
 	case q.Word:
 		source = `(?:^|` + unlikeWord + `)(?:` + source + `)(?:$|` + unlikeWord + `)`
 	case p.lits.enough(tree):
+		p.source = prefix + source
 		return p, nil
 	}
 	if p.re, err = regexp.Compile(prefix + source); err != nil {
 		return nil, patternError(err, q.Regex)
 	}
+	p.source = prefix + source
 	p.wide = p.re
 	if q.Regex {
 		p.wide = compileWide(prefix+source, p.re)
@@ -133,16 +137,4 @@ func names(re *syntax.Regexp, r rune) bool {
 		return slices.Equal(re.Rune, []rune{r, r})
 	}
 	return slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return names(sub, r) })
-}
-
-// matches decides about one line, in which a literal was found if there are
-// any.
-func (p *Pattern) matches(line []byte) bool {
-	switch {
-	case p.re == nil:
-		return true
-	case p.wide != p.re && !isASCII(line):
-		return p.wide.Match(line)
-	}
-	return p.re.Match(line)
 }

@@ -27,11 +27,12 @@ type scanner struct {
 	p      *Pattern
 	opt    Options
 	finder *finder
+	dfa    *dfa // nil = the expression is too large for it
 	buf    []byte
 }
 
 func newScanner(p *Pattern, o Options) *scanner {
-	return &scanner{p: p, opt: o, finder: newFinder(p.lits), buf: make([]byte, 64<<10)}
+	return &scanner{p: p, opt: o, finder: newFinder(p.lits), dfa: newDFA(p.source), buf: make([]byte, 64<<10)}
 }
 
 // scan is the search of one file.
@@ -154,12 +155,24 @@ func (st *scan) block(b []byte, from int) {
 	}
 }
 
-// isMatch decides about a line. Without a literal hit the expression does.
-func (st *scan) isMatch(line []byte, hit bool) bool {
-	if !hit && st.p.re == nil {
-		return st.p.show.Match(line)
+// isMatch decides about a line. When a literal is all there is to the pattern,
+// a hit is the answer.
+func (s *scanner) isMatch(line []byte, hit bool) bool {
+	if hit && s.p.re == nil {
+		return true
 	}
-	return st.p.matches(line)
+	if s.dfa != nil {
+		if matched, ok := s.dfa.match(line); ok {
+			return matched
+		}
+	}
+	switch {
+	case s.p.re == nil:
+		return s.p.show.Match(line)
+	case s.p.wide != s.p.re && !isASCII(line):
+		return s.p.wide.Match(line)
+	}
+	return s.p.re.Match(line)
 }
 
 // match puts a matching line with its context into the result.
