@@ -13,6 +13,6 @@ func newSandboxCmd(env *Env) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSandboxRunCmd(env))
+	cmd.AddCommand(newSandboxCheckCmd(env), newSandboxRunCmd(env))
 	return cmd
 }

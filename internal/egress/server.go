@@ -124,6 +124,9 @@ func (s *Server) handle(c net.Conn) {
 		s.socks(c, r)
 		return
 	}
+	if first[0] < 'A' || first[0] > 'Z' {
+		return // neither: a request begins with its method
+	}
 	done := make(chan struct{})
 	if h := s.forwarder(); h != nil && h.take(&pending{buffered: buffered{c, r}, done: done}) {
 		<-done

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,22 +114,31 @@ func explainBubblewrap(line string) string {
 	return line
 }
 
-// namespaceRemedy says what keeps this system from making user namespaces.
+// namespaceRemedy says what to do so that user namespaces can be made.
 func namespaceRemedy() string {
+	if why := namespaceHindrance(); why != "" {
+		return why
+	}
+	return "user namespaces are not allowed here: a container needs a seccomp profile that allows them"
+}
+
+// namespaceHindrance is the setting that keeps this system from making user
+// namespaces, as "cause: cure"; "" when no setting does.
+func namespaceHindrance() string {
 	read := func(name string) string {
 		text, err := os.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) || err != nil {
-			return ""
+		if err != nil {
+			return "" // the setting does not exist here
 		}
 		return strings.TrimSpace(string(text))
 	}
 	switch {
 	case read("/proc/sys/user/max_user_namespaces") == "0":
 		return "user namespaces are switched off: set user.max_user_namespaces above 0"
-	case read("/proc/sys/kernel/unprivileged_userns_clone") == "0":
+	case read("/proc/sys/kernel/unprivileged_userns_clone") == "0" && os.Geteuid() != 0:
 		return "user namespaces are switched off: set kernel.unprivileged_userns_clone to 1"
-	case read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
+	case read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" && os.Geteuid() != 0:
 		return "AppArmor restricts user namespaces: install bubblewrap with its AppArmor profile, or set kernel.apparmor_restrict_unprivileged_userns to 0"
 	}
-	return "user namespaces are not allowed here: a container needs a seccomp profile that allows them"
+	return ""
 }

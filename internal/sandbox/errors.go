@@ -24,3 +24,15 @@ func unavailable(cause error) error {
 func unavailablef(format string, args ...any) error {
 	return unavailable(fmt.Errorf(format, args...))
 }
+
+// plain takes the general sentence off an error, which is put on again once
+// for all launchers.
+func plain(err error) error {
+	var p interface{ Unwrap() []error }
+	if errors.Is(err, ErrUnavailable) && errors.As(err, &p) {
+		if parts := p.Unwrap(); len(parts) == 2 && parts[0] == ErrUnavailable {
+			return parts[1]
+		}
+	}
+	return err
+}

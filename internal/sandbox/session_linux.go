@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -295,17 +294,3 @@ func explainStart(l launcher, err error) error {
 	}
 	return fmt.Errorf("start the sandbox: %w", err)
 }
-
-// plain takes the general sentence off an error, which is put on again once
-// for all launchers.
-func plain(err error) error {
-	var p interface{ Unwrap() []error }
-	if errors.Is(err, ErrUnavailable) && errors.As(err, &p) {
-		if parts := p.Unwrap(); len(parts) == 2 && parts[0] == ErrUnavailable {
-			return parts[1]
-		}
-	}
-	return err
-}
-
-var _ io.Writer = (*tail)(nil)
