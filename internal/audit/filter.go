@@ -25,13 +25,21 @@ func (f *Filter) Bounded() bool { return f.Since != 0 || f.Until != 0 }
 
 // Keep reports whether the row is wanted.
 func (f *Filter) Keep(r *timeline.Row) bool {
-	if f.Bounded() && (!r.Timed || f.Since != 0 && r.At < f.Since || f.Until != 0 && r.At > f.Until) {
-		return false
-	}
-	return (len(f.Types) == 0 || slices.Contains(f.Types, r.Type)) &&
+	return f.KeepTime(r.At, r.Timed) &&
+		(len(f.Types) == 0 || slices.Contains(f.Types, r.Type)) &&
 		(len(f.Tools) == 0 || slices.Contains(f.Tools, r.Tool)) &&
-		(len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return sessionMatches(r.Session, s) })) &&
-		(len(f.Projects) == 0 || slices.ContainsFunc(f.Projects, func(p string) bool { return within(r.Project, p) }))
+		f.KeepSession(r.Session, r.Project)
+}
+
+// KeepTime reports whether something of that time is wanted.
+func (f *Filter) KeepTime(at int64, timed bool) bool {
+	return !f.Bounded() || timed && (f.Since == 0 || at >= f.Since) && (f.Until == 0 || at <= f.Until)
+}
+
+// KeepSession reports whether a session of a project is wanted.
+func (f *Filter) KeepSession(id, project string) bool {
+	return (len(f.Sessions) == 0 || slices.ContainsFunc(f.Sessions, func(s string) bool { return sessionMatches(id, s) })) &&
+		(len(f.Projects) == 0 || slices.ContainsFunc(f.Projects, func(p string) bool { return within(project, p) }))
 }
 
 // sessionMatches takes an id or the start of one.

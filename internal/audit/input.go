@@ -370,3 +370,15 @@ func (in *Input) parentAlone(f *File, dir string) *File {
 	}
 	return &File{Kind: SessionLog, Label: p, Dir: dir, store: f.store, at: p, open: func() (io.ReadCloser, error) { return f.store.open(p) }}
 }
+
+// Of is the part of the input that belongs to one session: its log and those
+// of its subagents. It is closed with the whole.
+func (in *Input) Of(session *File) *Input {
+	part := &Input{}
+	for _, f := range in.Files {
+		if f == session || len(f.Parents) > 0 && f.Parents[len(f.Parents)-1] == session {
+			part.Files = append(part.Files, f)
+		}
+	}
+	return part
+}

@@ -35,6 +35,12 @@ func newAuditCmd(env *Env) *cobra.Command {
 	cmd.AddCommand(
 		newAuditCollectCmd(env),
 		newAuditTimelineCmd(env),
+		newAuditVerifyCmd(env),
+		newAuditSessionsCmd(env),
+		newAuditProjectsCmd(env),
+		newAuditUsageCmd(env),
+		newAuditShowCmd(env),
+		newAuditRedactCmd(env),
 	)
 	return cmd
 }
@@ -52,12 +58,12 @@ func findInput(env *Env, command string, args []string) (*audit.Input, error) {
 			}
 		}
 		if len(args) == 0 {
-			return nil, fmt.Errorf("no logs in %s: nothing was run here yet; name a path to read other logs", visible(paths.Data))
+			return nil, fmt.Errorf("no logs in %s: nothing was run here yet; name a path to read other logs", auditShown(paths.Data))
 		}
 	}
 	in, err := audit.Find(args)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &UsageError{Command: command, Message: visible(err.Error())}
+		return nil, &UsageError{Command: command, Message: auditShown(err.Error())}
 	}
 	return in, err
 }
@@ -65,29 +71,29 @@ func findInput(env *Env, command string, args []string) (*audit.Input, error) {
 // reportInput says on stderr what of an input could not be read.
 func reportInput(env *Env, stats audit.Stats) {
 	for _, p := range stats.Problems {
-		fmt.Fprintf(env.Stderr, "muse: warning: %s: %s\n", visible(p.Path), visible(p.Err.Error()))
+		fmt.Fprintf(env.Stderr, "muse: warning: %s: %s\n", auditShown(p.Path), auditShown(p.Err.Error()))
 	}
 	for _, f := range stats.Foreign {
-		fmt.Fprintf(env.Stderr, "muse: note: %s is no session log; nothing was read from it\n", visible(f))
+		fmt.Fprintf(env.Stderr, "muse: note: %s is no session log; nothing was read from it\n", auditShown(f))
 	}
 	if stats.BadLines > 0 {
-		fmt.Fprintf(env.Stderr, "muse: note: %s could not be read; the timeline has them as rows of their own\n", count(stats.BadLines, "line"))
+		fmt.Fprintf(env.Stderr, "muse: note: %s could not be read; the timeline has them as rows of their own\n", auditCount(stats.BadLines, "line"))
 	}
 	if stats.Undated {
 		fmt.Fprintln(env.Stderr, "muse: note: rows without a time were left out, because a time was asked for")
 	}
 }
 
-func count(n int64, what string) string {
+func auditCount(n int64, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
 	return strconv.FormatInt(n, 10) + " " + what + "s"
 }
 
-// visible is text of the evidence as a terminal can show it: quoted when it
+// auditShown is text of the evidence as a terminal can show it: quoted when it
 // holds anything that would act instead.
-func visible(s string) string {
+func auditShown(s string) string {
 	if q := strconv.Quote(s); q != `"`+s+`"` {
 		return q
 	}

@@ -115,7 +115,7 @@ func runAuditCollect(ctx context.Context, env *Env, opts *collectOptions) error 
 		return &ExitError{Code: code, Err: errors.New("interrupted; the same command goes on where this one stopped")}
 	}
 	if errors.Is(err, collect.ErrNotOurs) {
-		return &UsageError{Command: collectCommand, Message: visible(err.Error())}
+		return &UsageError{Command: collectCommand, Message: auditShown(err.Error())}
 	}
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func progressLine(env *Env) func(collect.Progress) {
 			return
 		}
 		last = now
-		path := []rune(visible(p.Path))
+		path := []rune(auditShown(p.Path))
 		if len(path) > 60 {
 			path = append([]rune("…"), path[len(path)-59:]...)
 		}

@@ -66,6 +66,11 @@ type Usage struct {
 	Input, Output, Reasoning, Cached int64
 	CacheRead, CacheWrite            int64
 	DurationMS                       int64
+
+	// CostMicros is the price in millionths of a dollar, if Priced; our own
+	// logs have it.
+	CostMicros int64
+	Priced     bool
 }
 
 // Shape says what a line was.

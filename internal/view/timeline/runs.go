@@ -267,6 +267,8 @@ func readModelDone(r *Reader, ev Event, event []byte) {
 			ev.Name = word(f.Val)
 		case "duration_ms":
 			ev.Usage.DurationMS, _ = jsonline.Int(f.Val) // a missing number counts as none
+		case "cost_micro_usd":
+			ev.Usage.CostMicros, ev.Usage.Priced = jsonline.Int(f.Val)
 		case "usage":
 			readUsage(&ev.Usage, f.Val)
 		}
