@@ -8,6 +8,8 @@ func commands(env *Env) []*cobra.Command {
 		newExecCmd(env),
 		newDemoCmd(env),
 		newExportCmd(env),
+		newDriveCmd(env),
+		newLoopCmd(env),
 		newAuditCmd(env),
 		newPermissionCmd(env),
 		newTrustCmd(env),
