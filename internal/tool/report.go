@@ -53,6 +53,7 @@ func (c *command) report(call Call, kind string, maxTokens int) Result {
 	} else {
 		c.set.cmds.done(c)
 		if err := c.proc.Exit().Err; errors.Is(err, ErrNoSandbox) {
+			c.set.spool.discard(c.out.Take().File) // what was printed is not the command's
 			return environmentFailure(err)
 		}
 		c.ending(&out, cause)

@@ -85,24 +85,6 @@ func start(t *testing.T, script string, o Options) (*Process, *buffer) {
 	return p, out
 }
 
-// gone fails unless the process ends. Signals are asynchronous, so it waits.
-func gone(t *testing.T, pid int) {
-	t.Helper()
-	for range 1000 {
-		err := syscall.Kill(pid, 0)
-		if errors.Is(err, syscall.ESRCH) || zombie(pid) {
-			return
-		}
-		time.Sleep(5 * time.Millisecond) // there is no event for the end of somebody else's child
-	}
-	t.Errorf("process %d is still there", pid)
-}
-
-func zombie(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && bytes.Contains(stat, []byte(") Z "))
-}
-
 func pidIn(t *testing.T, text, label string) int {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, label+"=")
@@ -191,7 +173,10 @@ func TestStopFindsThoseWhoLeftTheGroup(t *testing.T) {
 		t.Skip("setsid is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	p, out := start(t, "setsid sh -c 'echo $$ > "+file+"; exec sleep 600' >/dev/null 2>&1 & while [ ! -s "+file+" ]; do sleep 0.01; done; echo pid=$(cat "+file+"); sleep 600", Options{})
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, out := start(t, "setsid sh -c 'echo $$ > "+file+"; exec sleep 600' >/dev/null 2>&1 & read pid < "+file+"; echo pid=$pid; sleep 600", Options{})
 	text := out.await(t, "pid=")
 	text = out.await(t, "\n")
 	p.Stop()
@@ -203,7 +188,10 @@ func TestEndGroupSparesDaemons(t *testing.T) {
 		t.Skip("setsid is not installed")
 	}
 	file := filepath.Join(t.TempDir(), "pid")
-	p, out := start(t, "setsid sh -c 'echo $$ > "+file+"; exec sleep 600' >/dev/null 2>&1 & while [ ! -s "+file+" ]; do sleep 0.01; done; echo pid=$(cat "+file+")", Options{})
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, out := start(t, "setsid sh -c 'echo $$ > "+file+"; exec sleep 600' >/dev/null 2>&1 & read pid < "+file+"; echo pid=$pid", Options{})
 	<-p.Done()
 	pid := pidIn(t, out.String(), "pid")
 	p.EndGroup()
