@@ -64,7 +64,7 @@ func (t *tree) openat(rel string, flags uint64) (int, error) {
 // openDir opens a directory for listing.
 func (t *tree) openDir(rel string) (*os.File, error) {
 	if t.root != nil {
-		return t.root.Open(orDot(rel))
+		return openDirIn(t.root, rel)
 	}
 	fd, err := t.openat(rel, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {

@@ -15,7 +15,7 @@ func openTree(dir string, _ bool) (*tree, error) {
 func (t *tree) close() { _ = t.root.Close() } // open for looking only
 
 // openDir opens a directory for listing.
-func (t *tree) openDir(rel string) (*os.File, error) { return t.root.Open(orDot(rel)) }
+func (t *tree) openDir(rel string) (*os.File, error) { return openDirIn(t.root, rel) }
 
 // content is an open regular file.
 type content struct {

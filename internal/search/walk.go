@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,6 +14,23 @@ import (
 
 // errNotFile says that a path names something else than a regular file.
 var errNotFile = errors.New("not a regular file")
+
+// openDirIn opens a directory for listing; anything else is an error.
+func openDirIn(root *os.Root, rel string) (*os.File, error) {
+	f, err := root.Open(orDot(rel))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: rel, Err: errors.New("not a directory")}
+	}
+	if err != nil {
+		_ = f.Close() // nothing was read from it
+		return nil, err
+	}
+	return f, nil
+}
 
 // batch is how many files of one directory are one piece of work.
 const batch = 32
