@@ -36,6 +36,12 @@ type Options struct {
 	// OnLine gets each record that is already in the log while Open reads it,
 	// as [Read] gives it: a session is continued with one reading.
 	OnLine func(line record.Line, offset int64) error
+	// Prepare is for work on a record that needs nothing but the record, such
+	// as decoding its payload: it is called on several goroutines at once and
+	// in any order. What it returns goes with the record to OnPrepared, which
+	// is called in order in the place of OnLine. Both are set or neither.
+	Prepare    func(line record.Line) any
+	OnPrepared func(line record.Line, prepared any, offset int64) error
 	// CheckpointRecords and CheckpointBytes say after how much growth a commit
 	// writes an integrity checkpoint: 256 records or 1 MiB when 0.
 	CheckpointRecords int64
@@ -146,6 +152,15 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 		return nil, report, errors.New("not a regular file")
 	}
 	p := pass{fn: records(opts.OnLine), maxLine: opts.MaxLine, hasher: newHasher()}
+	if opts.Prepare != nil {
+		p.prepare = opts.Prepare
+		p.fn = func(e Entry) error {
+			if e.Err != nil {
+				return nil
+			}
+			return opts.OnPrepared(e.Line, e.prepared, e.Offset)
+		}
+	}
 	p.block = int(min(max(info.Size()+1, 4<<10), blockSize)) // a small log needs no large blocks
 	if err := p.run(f); err != nil {
 		return nil, report, err

@@ -18,6 +18,8 @@ type parsed struct {
 	line    record.Line
 	err     error // why it is no record
 	object  bool  // it is a JSON object all the same; only known for a last line
+
+	prepared any // see Options.Prepare
 }
 
 // block is a part of a log on its way through the pipeline.
@@ -35,6 +37,7 @@ type block struct {
 type pipeline struct {
 	size    int // of a block in bytes
 	maxLine int
+	prepare func(record.Line) any // may be nil
 	free    chan *block
 	work    chan *block
 	order   chan *block
@@ -42,9 +45,9 @@ type pipeline struct {
 	wait    sync.WaitGroup
 }
 
-func newPipeline(size, maxLine int) *pipeline {
+func newPipeline(size, maxLine int, prepare func(record.Line) any) *pipeline {
 	p := &pipeline{
-		size: size, maxLine: maxLine,
+		size: size, maxLine: maxLine, prepare: prepare,
 		free:  make(chan *block, blocksInFlight),
 		work:  make(chan *block, blocksInFlight),
 		order: make(chan *block, blocksInFlight),
@@ -122,6 +125,9 @@ func (p *pipeline) decode() {
 					body = append([]byte(nil), body...)
 				}
 				l.line, l.err = parser.ParseLine(body)
+				if l.err == nil && p.prepare != nil {
+					l.prepared = p.prepare(l.line)
+				}
 				l.object = l.err == nil || !raw.ended && isObject(body)
 			}
 			b.lines = append(b.lines, l)

@@ -104,6 +104,8 @@ type Entry struct {
 	Offset      int64 // of the first byte
 	Size        int64 // in bytes, without the line feed
 	Ended       bool  // a line feed follows
+
+	prepared any // see Options.Prepare
 }
 
 // records calls fn for the entries that are records.
@@ -129,6 +131,7 @@ func ReadEntries(r io.Reader, opts ReadOptions, fn func(Entry) error) (Report, e
 // pass is one reading of a log.
 type pass struct {
 	fn      func(Entry) error
+	prepare func(record.Line) any // nil, or see Options.Prepare
 	maxLine int
 	block   int     // bytes read at a time, blockSize when 0
 	hasher  *hasher // nil when the log is not hashed
@@ -145,7 +148,7 @@ func (p *pass) run(r io.Reader) error {
 	if p.block == 0 {
 		p.block = blockSize
 	}
-	pipe := newPipeline(p.block, p.maxLine)
+	pipe := newPipeline(p.block, p.maxLine, p.prepare)
 	pipe.start(r)
 	if p.hasher != nil {
 		go p.hasher.run()
@@ -199,7 +202,7 @@ func (p *pass) line(l *parsed) error {
 		r.Tail = &Tail{Offset: l.offset, Size: l.size, Whole: l.object}
 	}
 	where := Diagnostic{Line: l.number, Offset: l.offset, Size: l.size}
-	e := Entry{Line: l.line, Err: l.err, Number: l.number, Offset: l.offset, Size: l.size, Ended: l.ended}
+	e := Entry{Line: l.line, Err: l.err, Number: l.number, Offset: l.offset, Size: l.size, Ended: l.ended, prepared: l.prepared}
 	if l.long {
 		e.Err = fmt.Errorf("%d bytes are more than the limit of %d", l.size, p.maxLine)
 	}

@@ -173,6 +173,28 @@ func TestReadEntries(t *testing.T) {
 	}
 }
 
+// TestPrepare checks that what is prepared in any order comes in order.
+func TestPrepare(t *testing.T) {
+	path := bigLog(t, 4<<20)
+	opts := testOptions()
+	opts.Prepare = func(l record.Line) any { return l.Envelope.Sequence * 2 }
+	last := int64(0)
+	opts.OnPrepared = func(l record.Line, prepared any, _ int64) error {
+		if last++; l.Envelope.Sequence != last || prepared != last*2 {
+			return fmt.Errorf("record %d came as number %d with %v", l.Envelope.Sequence, last, prepared)
+		}
+		return nil
+	}
+	j, report, err := Open(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if last != report.Records || last < 1000 {
+		t.Errorf("%d of %d records came", last, report.Records)
+	}
+}
+
 func TestLinesMayBeKept(t *testing.T) {
 	path := newLog(t, 50)
 	var kept []record.Line

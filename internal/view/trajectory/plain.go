@@ -56,6 +56,7 @@ func (f *finder) add(start, end int, class string) {
 
 func (f *finder) find() {
 	s := f.s
+	beginning := shapesByFirst()
 	for i := 0; i < len(s); {
 		end := i
 		switch c := s[i]; c {
@@ -72,20 +73,12 @@ func (f *finder) find() {
 		case 'e':
 			end = f.jwt(i)
 		}
-		if end == i && mayBegin(s[i]) {
-			end = f.shape(i)
+		// A word may end right before: KEY=sk-…, /ghp_…, but not "desk-".
+		if end == i && beginning[s[i]] != nil && (i == 0 || !alnum.has(s[i-1])) {
+			end = f.shape(i, beginning[s[i]])
 		}
 		i = max(end, i+1)
 	}
-}
-
-// mayBegin reports whether a shape starts with c.
-func mayBegin(c byte) bool {
-	switch c {
-	case 's', 'r', 'g', 'h', 'A', 'y', 'G', 'x', 'n', 'p', 'd', 'S':
-		return true
-	}
-	return false
 }
 
 // boundary reports whether a new word begins at i.
@@ -100,16 +93,12 @@ func (f *finder) run(i int, a alphabet) int {
 	return i
 }
 
-// shape finds one of the known forms at i and gives the index after it, i when
-// there is none.
-func (f *finder) shape(i int) int {
+// shape finds one of the forms at i and gives the index after it, i when there
+// is none.
+func (f *finder) shape(i int, forms []shape) int {
 	rest := f.s[i:]
-	for _, sh := range shapes {
+	for _, sh := range forms {
 		if !strings.HasPrefix(rest, sh.prefix) {
-			continue
-		}
-		// A word may end right before: KEY=sk-…, /ghp_…, but not "desk-".
-		if i > 0 && alnum.has(f.s[i-1]) {
 			continue
 		}
 		end := f.run(i+len(sh.prefix), sh.alphabet)

@@ -2,6 +2,7 @@ package trajectory
 
 import (
 	"strings"
+	"sync"
 )
 
 // Which keys name a secret, and which forms a secret has by itself: the list
@@ -139,6 +140,16 @@ var shapes = [...]shape{
 	{"age_key", "AGE-SECRET-KEY-1", 30, upper, false},
 	{"vault_token", "hvs.", 20, name, false},
 }
+
+// shapesByFirst is the shapes by the byte that they begin with.
+var shapesByFirst = sync.OnceValue(func() *[256][]shape {
+	var table [256][]shape
+	for _, sh := range shapes {
+		c := sh.prefix[0]
+		table[c] = append(table[c], sh)
+	}
+	return &table
+})
 
 // looksRandom reports whether s is more like a key than like a word: letters
 // with digits or signs among them, or very long.
