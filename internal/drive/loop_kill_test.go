@@ -25,6 +25,9 @@ type helperOrder struct {
 	Point                                       string // stop at the n-th visit of it
 	Visit                                       int
 	Place                                       string // of the gate
+	Prompt, Provider                            string
+	Extra                                       []string
+	Iterations                                  int
 }
 
 // TestLoopHelper is the loop that the tests below kill.
@@ -43,8 +46,10 @@ func TestLoopHelper(t *testing.T) {
 	}
 	visits := 0
 	_, err = Loop(context.Background(), LoopOptions{
-		Turn:  TurnOptions{Binary: order.Binary, Workspace: order.Workspace, Prompt: "fix the test", Env: order.Env, Temp: root},
-		Until: order.Until, State: order.State,
+		Turn: TurnOptions{
+			Binary: order.Binary, Workspace: order.Workspace, Prompt: order.Prompt, Provider: order.Provider, Extra: order.Extra, Env: order.Env, Temp: root,
+		},
+		Until: order.Until, State: order.State, MaxIterations: order.Iterations,
 		at: func(point string) {
 			if point != order.Point {
 				return
@@ -61,6 +66,9 @@ func TestLoopHelper(t *testing.T) {
 // returns; it reports false when the loop came to its end instead.
 func killedAt(t *testing.T, order helperOrder, arrived func()) bool {
 	t.Helper()
+	if order.Prompt == "" {
+		order.Prompt = "fix the test"
+	}
 	text, err := json.Marshal(order)
 	if err != nil {
 		t.Fatal(err)

@@ -367,6 +367,30 @@ func TestReadUsageFindsTheLog(t *testing.T) {
 	}
 }
 
+func TestLogFactsOfAFailure(t *testing.T) {
+	home := t.TempDir()
+	dir := filepath.Join(home, "sessions", "2026", "11", "30", session)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	line := func(event string) string {
+		return `{"recorded_at":1,"payload_type":"runtime.session","payload":{"kind":"run","run_id":"` + runID + `","event":` + event + "}}\n"
+	}
+	log := line(`{"kind":"assistant_message_committed","text":"reset_at quota_scope","reset_at":"2001-01-01T00:00:00Z"}`) +
+		line(`{"kind":"run_fatal_error_classified","http_status":429,"quota_scope":"account","reset_at":"2099-01-02T03:04:05Z","retry_after_seconds":86400}`) +
+		line(`{"kind":"terminal","terminal":"failed","failure_retryable":true}`)
+	if err := os.WriteFile(filepath.Join(dir, "session.jsonl"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := muse.ReadUsage(home, session, muse.UsageFilter{})
+	if q := u.Quota; !q.RateLimited || q.Scope == nil || *q.Scope != "account" || q.ResetAt == nil || q.ResetAt.Year() != 2099 || q.RetryAfter == nil || *q.RetryAfter != 24*time.Hour {
+		t.Errorf("quota %+v", q)
+	}
+	if u.Retryable == nil || !*u.Retryable {
+		t.Errorf("retryable %v", u.Retryable)
+	}
+}
+
 func TestReadUsageOfSharedHome(t *testing.T) {
 	u := muse.ReadUsage(shared(t, "fixtures", "home", ".local", "share", "muse"), "01a0f000-0000-7000-8000-000000000001", muse.UsageFilter{})
 	if u.Total.InputTokens != 900 || u.Total.OutputTokens != 40 || u.Total.ReasoningTokens != 12 || u.Total.Calls != 1 {

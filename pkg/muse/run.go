@@ -299,8 +299,21 @@ func (s *supervision) conclude(res *Result, cause, violation error) {
 			filter = UsageFilter{Runs: out.RunIDs, Since: res.Started}
 		}
 		res.Usage = ReadUsage(s.o.DataHome, res.SessionID, filter)
+		s.logFacts(res)
 	}
 	res.Diagnostics = append(s.diags.List(), res.Usage.Findings...)
+}
+
+// logFacts takes from the session log what stdout did not say of a failure.
+// What the log states outright wins over what was read out of a text.
+func (s *supervision) logFacts(res *Result) {
+	if res.Class != ClassFailed {
+		return
+	}
+	res.Outcome.Quota.merge(res.Usage.Quota)
+	if res.Usage.Retryable != nil && !res.Failure.StepLimit {
+		res.Failure.Transient = *res.Usage.Retryable
+	}
 }
 
 func errOrNone(err error) string {

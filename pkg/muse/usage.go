@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -41,7 +42,10 @@ type LogUsage struct {
 	Total    Usage            `json:"total"`       // of the session's own calls
 	Children Usage            `json:"children"`    // of subagents and observers, which have logs of their own
 	ByModel  map[string]Usage `json:"by_model"`    // own and children's calls; "" where the model was not named
-	Findings []Diagnostic     `json:"diagnostics,omitempty"`
+	Quota    QuotaFacts       `json:"quota"`       // what the log says of a limit
+	// Retryable is what the log says of a failed run, nil when it says nothing.
+	Retryable *bool        `json:"failure_retryable"`
+	Findings  []Diagnostic `json:"diagnostics,omitempty"`
 }
 
 // DataHome returns the data root of Muse Code in an environment:
@@ -152,13 +156,13 @@ func ReadUsage(dataHome, sessionID string, filter UsageFilter) (u LogUsage) {
 		return u
 	}
 	u.Log = path
-	sumFile(path, UsageFilter{Runs: filter.Runs}, &u.Total, u.ByModel, &diags)
+	sumFile(path, UsageFilter{Runs: filter.Runs}, &u, &u.Total, &diags)
 	children, err := filepath.Glob(filepath.Join(escapeGlob(filepath.Dir(path)), "subagent", "*", "session.jsonl"))
 	if err != nil {
 		diags.Add(DiagUsage, 0, "list children: %v", err)
 	}
 	for _, child := range children {
-		sumFile(child, UsageFilter{Since: filter.Since}, &u.Children, u.ByModel, &diags)
+		sumFile(child, UsageFilter{Since: filter.Since}, &LogUsage{ByModel: u.ByModel}, &u.Children, &diags)
 	}
 	return u
 }
@@ -174,19 +178,20 @@ func escapeGlob(path string) string {
 	return b.String()
 }
 
-func sumFile(path string, filter UsageFilter, total *Usage, byModel map[string]Usage, diags *DiagnosticLog) {
+func sumFile(path string, filter UsageFilter, u *LogUsage, total *Usage, diags *DiagnosticLog) {
 	f, err := os.Open(path)
 	if err != nil {
 		diags.Add(DiagUsage, 0, "open session log: %v", err)
 		return
 	}
 	defer f.Close()
-	if err := SumUsage(f, filter, func(model string, u Usage) {
-		total.Add(u)
-		sum := byModel[model]
-		sum.Add(u)
-		byModel[model] = sum
-	}, diags); err != nil {
+	scan := logScan{filter: filter, diags: diags, add: func(model string, n Usage) {
+		total.Add(n)
+		sum := u.ByModel[model]
+		sum.Add(n)
+		u.ByModel[model] = sum
+	}, quota: &u.Quota, retryable: &u.Retryable}
+	if err := scan.read(f); err != nil {
 		diags.Add(DiagUsage, 0, "read session log: %v", err)
 	}
 }
@@ -202,9 +207,10 @@ type usageRecord struct {
 	Payload     struct {
 		RunID string `json:"run_id"`
 		Event struct {
-			Kind  string      `json:"kind"`
-			Model string      `json:"model"`
-			Usage *modelUsage `json:"usage"`
+			Kind      string      `json:"kind"`
+			Model     string      `json:"model"`
+			Usage     *modelUsage `json:"usage"`
+			Retryable *bool       `json:"failure_retryable"`
 		} `json:"event"`
 	} `json:"payload"`
 }
@@ -243,6 +249,20 @@ const maxLogLine = 1 << 20
 // events, goal_usage_attribution among them, repeat these numbers and are not
 // counted. Memory does not grow with the log.
 func SumUsage(log io.Reader, filter UsageFilter, add func(model string, u Usage), diags *DiagnosticLog) error {
+	scan := logScan{filter: filter, diags: diags, add: add, quota: &QuotaFacts{}, retryable: new(*bool)}
+	return scan.read(log)
+}
+
+// logScan reads the facts of one session log.
+type logScan struct {
+	filter    UsageFilter
+	diags     *DiagnosticLog
+	add       func(model string, u Usage)
+	quota     *QuotaFacts
+	retryable **bool
+}
+
+func (s *logScan) read(log io.Reader) error {
 	in := bufio.NewReaderSize(log, 256<<10)
 	var long []byte
 	for line := int64(1); ; line++ {
@@ -261,8 +281,8 @@ func SumUsage(log io.Reader, filter UsageFilter, add func(model string, u Usage)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
-		if len(record) <= maxLogLine && bytes.Contains(record, []byte("model_completed")) {
-			addRecord(record, line, filter, add, diags, true)
+		if len(record) <= maxLogLine && hasFacts(record) {
+			s.record(record, line, true)
 		}
 		if err != nil {
 			return nil
@@ -270,31 +290,42 @@ func SumUsage(log io.Reader, filter UsageFilter, add func(model string, u Usage)
 	}
 }
 
-func addRecord(record []byte, line int64, filter UsageFilter, add func(string, Usage), diags *DiagnosticLog, frames bool) {
+// hasFacts picks the few lines that are worth parsing.
+func hasFacts(record []byte) bool {
+	for _, word := range []string{"model_completed", "quota_scope", "reset_at", "failure_retryable"} {
+		if bytes.Contains(record, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *logScan) record(record []byte, line int64, frames bool) {
 	var r usageRecord
 	if err := json.Unmarshal(record, &r); err != nil {
-		diags.Add(DiagUsage, line, "a usage record of the session log could not be read: %v", err)
+		s.diags.Add(DiagUsage, line, "a record of the session log could not be read: %v", err)
 		return
 	}
 	if r.RetainedFrame != "" && frames {
 		for _, child := range r.Children {
-			addRecord([]byte(child.RecordJSON), line, filter, add, diags, false)
+			s.record([]byte(child.RecordJSON), line, false)
 		}
 		return
 	}
-	event := &r.Payload.Event
-	if r.PayloadType != "runtime.session" || event.Kind != "model_completed" {
+	switch f := s.filter; {
+	case r.PayloadType != "runtime.session",
+		len(f.Runs) > 0 && r.Payload.RunID != "" && !slices.Contains(f.Runs, r.Payload.RunID),
+		!f.Since.IsZero() && r.RecordedAt < f.Since.UnixMicro():
 		return
 	}
-	if len(filter.Runs) > 0 && r.Payload.RunID != "" && !slices.Contains(filter.Runs, r.Payload.RunID) {
-		return
+	switch event := &r.Payload.Event; {
+	case event.Kind == "model_completed" && event.Usage == nil:
+		s.diags.Add(DiagUsage, line, "a model_completed event has no usage")
+	case event.Kind == "model_completed":
+		s.add(event.Model, event.Usage.usage())
+	case event.Kind == "terminal":
+		*s.retryable = event.Retryable
+	case strings.Contains(event.Kind, "error"), strings.Contains(event.Kind, "retry"):
+		s.quota.addJSON(record)
 	}
-	if !filter.Since.IsZero() && r.RecordedAt < filter.Since.UnixMicro() {
-		return
-	}
-	if event.Usage == nil {
-		diags.Add(DiagUsage, line, "a model_completed event has no usage")
-		return
-	}
-	add(event.Model, event.Usage.usage())
 }
