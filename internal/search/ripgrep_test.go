@@ -116,6 +116,9 @@ func rgLines(out []byte) []string {
 }
 
 func TestAgainstRipgrepOnSource(t *testing.T) {
+	if testing.Short() {
+		t.Skip("searching the standard library many times takes a while")
+	}
 	rg, err := exec.LookPath("rg")
 	if err != nil {
 		t.Skip("ripgrep is not installed")

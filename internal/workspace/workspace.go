@@ -4,6 +4,10 @@
 // /proc and directories swapped during the walk cannot lead out. Writing goes
 // to a temporary file in the held directory and is renamed into place.
 //
+// What it cannot tell: a second name (hard link) of a file outside is read like
+// any file, since nothing marks it. Writing replaces the name inside and leaves
+// the file outside as it is.
+//
 // The boundary holds whether or not commands run in a sandbox. It also knows
 // what Git says about the directory, without running git for it.
 package workspace
