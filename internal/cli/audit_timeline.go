@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/openmuse/muse/internal/audit"
+	"github.com/openmuse/muse/internal/view/html"
 	"github.com/openmuse/muse/internal/view/timeline"
 	"github.com/openmuse/muse/internal/view/timeline/sqlitefile"
 )
@@ -192,6 +193,10 @@ func newTimelineOutput(env *Env, opts *timelineOptions) (*timelineOutput, error)
 		o.rows = timeline.NewCSV(w, opts.source)
 	case "parquet":
 		o.rows, err = timeline.NewParquet(w, opts.source)
+	case "html":
+		page := html.New(w)
+		o.rows = page
+		o.observe = func(f *audit.File, ev *timeline.Event) { page.Observe(f.Kind == audit.SubagentLog, ev) }
 	default:
 		o.rows = timeline.NewJSONL(w, opts.source)
 	}
