@@ -11,6 +11,8 @@ import (
 //go:embed bash.md
 var bashText string
 
+// bashSchema is the arguments of CLI.md 5. What asks to leave the sandbox is
+// for the gate, which reads it from the call.
 const bashSchema = `{"type":"object","properties":{
 "command":{"type":"string","minLength":1},
 "description":{"type":"string","description":"what it does, 5-10 words"},
@@ -19,7 +21,9 @@ const bashSchema = `{"type":"object","properties":{
 "timeout_ms":{"type":"integer","minimum":1,"description":"kill it after this; default never"},
 "max_output_tokens":{"type":"integer","minimum":1},
 "tty":{"type":"boolean","description":"give it a terminal, to type into with bash_input"},
-"login":{"type":"boolean","description":"read the user's login files first"}},
+"login":{"type":"boolean","description":"read the user's login files first"},
+"sandbox_permissions":{"enum":["use_default","require_escalated"],"description":"require_escalated asks a person to run it without the sandbox"},
+"justification":{"type":"string","description":"why it must leave the sandbox"}},
 "required":["command"],"additionalProperties":false}`
 
 // Waiting times of CLI.md 5.
