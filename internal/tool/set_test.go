@@ -301,3 +301,20 @@ func TestSmallTools(t *testing.T) {
 		t.Errorf("got %+v, %q", r, shown)
 	}
 }
+
+func TestOnly(t *testing.T) {
+	s, _ := newSet(t, func(o *Options) { o.DisableShell = true })
+	if err := s.Only([]string{"read_file", "bash"}); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, spec := range s.Specs() {
+		names = append(names, spec.Name)
+	}
+	if len(names) != 1 || names[0] != "read_file" {
+		t.Errorf("tools %v, want read_file alone: bash was taken out already", names)
+	}
+	if err := s.Only([]string{"read_fiel"}); err == nil {
+		t.Error("an unknown name was accepted")
+	}
+}
