@@ -57,6 +57,9 @@ type scope struct {
 	wrappers []Wrapper
 	dialect  string
 	moved    bool
+	// outer counts the wrappers around the script that is being read: only
+	// those behind them stand between a builtin and its shell.
+	outer int
 	// appended says that an enclosing xargs or fd adds arguments at run time.
 	appended bool
 }

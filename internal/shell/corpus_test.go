@@ -57,3 +57,19 @@ func TestStagesOfCorpora(t *testing.T) {
 func unescape(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\0`, "\x00", `\e`, "\x1b").Replace(s)
 }
+
+// seeds are the lines of the project's own table.
+func seeds(t testing.TB) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "permission", "testdata", "shell.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for i, row := range strings.Split(string(data), "\n") {
+		if col := strings.Split(row, "\t"); i > 0 && len(col) > 2 {
+			out = append(out, unescape(col[2]))
+		}
+	}
+	return out
+}

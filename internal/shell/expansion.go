@@ -106,8 +106,9 @@ func (a *analysis) substitution(list []*syntax.Stmt, sc scope, in dirSet) {
 	if sc.depth > MaxDepth {
 		a.refuse("commands nest more than %d deep", MaxDepth)
 	}
-	sc.redirs, sc.assigns, sc.wrappers = nil, nil, nil
-	sc.unset, sc.cleared = nil, false
+	// What is set around the script holds inside, too; the redirections of the
+	// command itself do not.
+	sc.redirs = nil
 	a.statements(list, sc, in)
 }
 

@@ -70,7 +70,7 @@ func (a *analysis) finish(argv []Word, sc scope, in dirSet) flow {
 	st := a.stage(kind, argv, sc, in)
 	a.add(st)
 	a.noteVariables(argv)
-	return a.moves(&st, in)
+	return a.moves(&st, sc.outer, in)
 }
 
 // step says how to go on after looking for a wrapper.
@@ -253,7 +253,7 @@ func (a *analysis) options(name string, w *wrapper, argv []Word) (opts []option,
 }
 
 // moves says where the shell may be after a builtin that changes directory.
-func (a *analysis) moves(st *Stage, in dirSet) flow {
+func (a *analysis) moves(st *Stage, outer int, in dirSet) flow {
 	stay := flow{in, in}
 	if st.Kind != Command {
 		return stay
@@ -263,7 +263,7 @@ func (a *analysis) moves(st *Stage, in dirSet) flow {
 	default:
 		return stay
 	}
-	for _, w := range st.Wrappers {
+	for _, w := range st.Wrappers[outer:] {
 		if w.Name != "command" && w.Name != "builtin" && w.Name != "eval" {
 			return stay
 		}

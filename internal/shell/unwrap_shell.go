@@ -130,6 +130,7 @@ func (a *analysis) inner(script, name string, w Wrapper, sc scope, in dirSet) {
 		sc.dialect = name
 	}
 	sc.wrappers = append(slices.Clip(sc.wrappers), w)
+	sc.outer = len(sc.wrappers)
 	sc.depth++
 	before := len(a.line.Stages)
 	a.script(script, sc, in)

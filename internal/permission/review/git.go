@@ -169,7 +169,7 @@ func (g *gitCall) options() {
 		case meansAny(o.name, gitStops):
 			j.stop(External, "git "+o.name+" runs a program")
 		case strings.HasPrefix(o.name, "--output") && o.name != "--output-indicator-new" && o.name != "--output-indicator-old" && o.name != "--output-indicator-context",
-			o.name != "--ours" && o.name != "--others" && o.name != "--ou" && len(o.name) > 4 && strings.HasPrefix("--output", o.name):
+			len(o.name) > 3 && strings.HasPrefix("--output", o.name):
 			j.stop(Tampering, "git "+o.name+" writes a file")
 			if o.has {
 				j.write(o.value)

@@ -105,7 +105,12 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		}
 		return false
 	}})
-	add("commit", gitCommand{free: true, syntax: syntax{values: "mFCct", optional: "uS", long: []string{"--message", "--file", "--reuse-message", "--reedit-message", "--template", "--author", "--date", "--fixup", "--squash", "--cleanup", "--trailer", "--pathspec-from-file"}}, reads: []string{"-F", "--file"}})
+	add("commit", gitCommand{free: true, syntax: syntax{values: "mFCct", optional: "uS", long: []string{"--message", "--file", "--reuse-message", "--reedit-message", "--template", "--author", "--date", "--fixup", "--squash", "--cleanup", "--trailer", "--pathspec-from-file"}}, reads: []string{"-F", "--file"}, fn: func(g *gitCall) bool {
+		if g.a.exact("-t") != nil {
+			g.j.stop(External, "git commit -t takes a template")
+		}
+		return false
+	}})
 	add("merge cherry-pick revert", gitCommand{free: true, syntax: syntax{values: "mFsX", optional: "S", long: []string{"--message", "--file", "--strategy", "--strategy-option", "--mainline"}}, reads: []string{"-F", "--file"}})
 	add("rebase", gitCommand{free: true, syntax: syntax{values: "sXx", optional: "SC", long: []string{"--onto", "--strategy", "--strategy-option", "--exec", "--empty"}}, fn: func(g *gitCall) bool {
 		if g.a.option("-i", "--interactive", "-x", "--exec", "--edit-todo") != nil {

@@ -48,7 +48,7 @@ func builders() []group {
 		}),
 		build(`mvn mvnw ant gradle gradlew sbt bazel bazelisk buck buck2 pants lein boot mill scons waf please nx turbo lerna rush just task mage
 			rake mix rebar3 cabal stack dune opam zig nim dotnet swift xcodebuild flutter dart elm spago hardhat forge truffle`, rule{
-			syntax: syntax{values: "fICp", long: []string{"--file", "--init-script", "--project-dir", "--build-file", "--settings", "--global-settings", "--directory", "--package-path"}},
+			syntax: syntax{values: "fICp", optional: "DPX", long: []string{"--file", "--init-script", "--project-dir", "--build-file", "--settings", "--global-settings", "--directory", "--package-path"}},
 			inside: []string{"-f", "--file", "-I", "--init-script", "-p", "--project-dir", "--build-file", "--directory", "--package-path"},
 			stop:   []string{"-s", "--settings", "--global-settings", "-e", "--eval"}, exact: []string{"--exclude-task"}, fn: buildCommands,
 		}),
@@ -138,7 +138,7 @@ func buildCommands(j *judge, a *scanned) {
 		}
 	}
 	for _, o := range a.opts {
-		if strings.HasPrefix(o.name, "-Dexec.") || strings.HasPrefix(o.name, "--override_repository") {
+		if o.name == "-D" && strings.HasPrefix(o.value.Value, "exec.") || strings.HasPrefix(o.name, "--override_repository") {
 			j.stop(External, j.name+" "+o.name)
 		}
 	}

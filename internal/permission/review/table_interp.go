@@ -226,7 +226,10 @@ func judgeJava(j *judge) {
 		}
 	}
 	if len(a.operands) > 0 {
-		if w := a.operands[0]; strings.HasPrefix(w.Value, "@") || strings.ContainsRune(w.Value, '/') {
+		switch w := a.operands[0]; {
+		case strings.HasPrefix(w.Value, "@"):
+			j.flag(External, "options from a file that is not shown: "+w.Text)
+		case strings.ContainsRune(w.Value, '/'):
 			j.inside(w, "the code")
 		}
 	}
