@@ -146,7 +146,11 @@ func (s *Session) openLog(report *Report) error {
 
 func (s *Session) openJournal() (journal.OpenReport, error) {
 	opts := s.journalOptions()
-	opts.OnLine = func(line record.Line, _ int64) error { return s.replay(line) }
+	opts.Prepare = prepare
+	opts.OnPrepared = func(line record.Line, p any, _ int64) error {
+		s.replay(line, p.(prepared))
+		return nil
+	}
 	var found journal.OpenReport
 	var err error
 	s.journal, found, err = journal.Open(s.place.LogPath(), opts)
@@ -201,36 +205,61 @@ func notes(r journal.OpenReport) []string {
 	return out
 }
 
-// replay takes one line of the log into the state of the session.
-func (s *Session) replay(line record.Line) error {
-	switch {
-	case line.Frame != nil:
+// prepared is a record of the log as replay needs it. Only a record that the
+// session's state depends on is decoded.
+type prepared struct {
+	event event.Event
+	known bool
+	run   string // set for every event of a run, decoded or not
+}
+
+// prepare decodes one record; it is called on several goroutines. A record of
+// a shape we do not know is somebody else's fact: it stays in the log and has
+// no part in the conversation.
+func prepare(line record.Line) any {
+	var p prepared
+	if line.Envelope == nil {
+		return p
+	}
+	h, err := record.ReadLogHead(line.Envelope)
+	if err != nil {
+		return p
+	}
+	if h.Kind == "run" {
+		p.run = h.Run
+	}
+	switch h.EventKind {
+	case "model_request_configured", "model_response_created", "reasoning_summary_delta", "reasoning_summary_committed",
+		"model_completed", "context_compaction_candidate", "accepted", "status", "task_stream_linked":
+		return p
+	}
+	if p.event, p.known, err = h.Decode(line.Envelope); err != nil {
+		p.known = false
+	}
+	return p
+}
+
+// replay takes one record of the log, in order, into the session's state.
+func (s *Session) replay(line record.Line, p prepared) {
+	if line.Frame != nil {
 		s.epoch++
-		return nil
-	case line.Envelope == nil:
-		return nil
 	}
-	e, known, err := record.DecodeLog(line.Envelope)
-	if err != nil || !known {
-		// A record of a shape we do not know is somebody else's fact: it stays
-		// in the log and has no part in the conversation.
-		return nil
+	if p.run != "" {
+		s.rec.runs[p.run]++
 	}
-	switch b := e.Body.(type) {
+	if !p.known {
+		return
+	}
+	switch b := p.event.Body.(type) {
 	case event.RunStarted:
-		s.said(e.Run, b.Prompt)
-		s.rec.runs[e.Run]++
+		s.said(p.event.Run, b.Prompt)
 	case event.Metadata:
 		if b.WorkspaceRoot != "" {
 			s.lastWorkspace = b.WorkspaceRoot
 		}
-	default:
-		if event.FamilyOf(e) == event.RunEvent {
-			s.rec.runs[e.Run]++
-		}
 	}
-	s.conv.Apply(event.Recorded{Event: e, ID: line.Envelope.ID, Sequence: line.Envelope.Sequence, At: line.Envelope.RecordedAt})
-	return nil
+	env := line.Envelope
+	s.conv.Apply(event.Recorded{Event: p.event, ID: env.ID, Sequence: env.Sequence, At: env.RecordedAt})
 }
 
 // said notes a prompt of the person and the run it belongs to.

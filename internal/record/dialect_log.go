@@ -234,49 +234,90 @@ func (b Body) fill(payload any) (Body, error) {
 	return b, nil
 }
 
+// LogHead is what tells the records of a log apart, read without decoding
+// them. Kind is payload.kind, EventKind payload.event.kind; either may be
+// empty.
+type LogHead struct {
+	Kind, EventKind string
+	Run, Task       string
+	event, record   jsontext.Value
+}
+
+// ReadLogHead reads the head of a record whose line is valid JSON.
+func ReadLogHead(env *Envelope) (LogHead, error) {
+	var h LogHead
+	err := Members(env.Payload, func(key, val []byte) bool {
+		switch string(key) {
+		case "kind":
+			h.Kind = memberText(val)
+		case "run_id":
+			h.Run = memberText(val)
+		case "task_id":
+			h.Task = memberText(val)
+		case "event":
+			h.event = val
+		case "record":
+			h.record = val
+		}
+		return true
+	})
+	if err == nil && len(h.event) > 0 && h.event[0] == '{' {
+		err = Members(h.event, func(key, val []byte) bool {
+			if string(key) == "kind" {
+				h.EventKind = memberText(val)
+				return false
+			}
+			return true
+		})
+	}
+	if err != nil {
+		return h, fmt.Errorf("decode %s: %w", env.PayloadType, err)
+	}
+	return h, nil
+}
+
+// memberText is a JSON string's text, "" for any other value.
+func memberText(val []byte) string {
+	if len(val) < 2 || val[0] != '"' {
+		return ""
+	}
+	return Text(val[1 : len(val)-1])
+}
+
 // DecodeLog reads a record of the log. known is false for a payload type or
 // event kind that this build has no type for: the record is not an error, it
 // is simply not ours to act on. Members that the type does not name are
 // ignored here and stay in the line.
 func DecodeLog(env *Envelope) (e event.Event, known bool, err error) {
+	h, err := ReadLogHead(env)
+	if err != nil {
+		return e, false, err
+	}
+	return h.Decode(env)
+}
+
+// Decode reads the record that h is the head of.
+func (h LogHead) Decode(env *Envelope) (e event.Event, known bool, err error) {
 	d := logDialect()
-	var head struct {
-		Kind   string         `json:"kind"`
-		Run    string         `json:"run_id"`
-		Task   string         `json:"task_id"`
-		Event  jsontext.Value `json:"event"`
-		Record jsontext.Value `json:"record"`
-	}
-	if err := json.Unmarshal(env.Payload, &head); err != nil {
-		return e, false, fmt.Errorf("decode %s: %w", env.PayloadType, err)
-	}
-	e.Run, e.Task = head.Run, head.Task
-	raw := head.Record
+	e.Run, e.Task = h.Run, h.Task
+	raw := h.record
 	t, ok := d.factTypes[env.PayloadType+"\x00"]
 	if ok {
 		raw = env.Payload
 	} else {
-		t, ok = d.factTypes[env.PayloadType+"\x00"+head.Kind]
+		t, ok = d.factTypes[env.PayloadType+"\x00"+h.Kind]
 	}
 	if !ok && env.PayloadType == sessionType {
-		var inner struct {
-			Kind string `json:"kind"`
-		}
-		if head.Event != nil {
-			if err := json.Unmarshal(head.Event, &inner); err != nil {
-				return e, false, fmt.Errorf("decode %s: %w", env.PayloadType, err)
-			}
-		}
-		raw = head.Event
-		switch head.Kind {
+		raw = h.event
+		switch h.Kind {
 		case "run":
-			t, ok = d.runTypes[inner.Kind]
+			t, ok = d.runTypes[h.EventKind]
 		case "task":
-			t, ok = d.taskTypes[inner.Kind]
+			t, ok = d.taskTypes[h.EventKind]
 		case "security_mode":
 			t, ok = typeOf[event.SecurityMode](), true
 		case "approval":
-			e.Body = event.Approval{Kind: inner.Kind, Fields: head.Event}
+			e.Body = event.Approval{Kind: h.EventKind, Fields: raw}
 			return e, true, nil
 		}
 	}
