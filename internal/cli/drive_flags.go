@@ -29,23 +29,23 @@ type driveFlags struct {
 	profile, sandbox           string
 	asyncShell                 bool
 
-	retries, waits       int
-	noDirective          bool
-	longCommand          string
-	ceiling, softCeiling time.Duration
-	quiet, stall         time.Duration
-	stopStalled, strict  bool
-	denyContributor      bool
-	price                string
-	timeout              time.Duration
-	maxSteps             int
-	schema               string
-	readOnly, trust      bool
-	approval             string
-	boundary, dataPolicy string
-	args                 string // only to be listed in help; see splitPassThrough
-	timeScale            float64
-	stallWithoutProgress time.Duration
+	retries, waits            int
+	noDirective               bool
+	longCommand               string
+	ceiling, softCeiling      time.Duration
+	quiet, stall              time.Duration
+	stopStalled, strict       bool
+	denyContributor           bool
+	price                     string
+	timeout                   time.Duration
+	maxSteps                  int
+	schema                    string
+	readOnly, trust           bool
+	approval                  string
+	boundary, dataPolicy, pin string
+	args                      string // only to be listed in help; see splitPassThrough
+	timeScale                 float64
+	stallWithoutProgress      time.Duration
 }
 
 func (d *driveFlags) register(f *pflag.FlagSet) {
@@ -82,6 +82,7 @@ func (d *driveFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&d.approval, "approval-mode", "", "approval `mode` (legacy profile)")
 	f.StringVar(&d.boundary, "boundary", "", "`name` of the qualified sandbox around the whole run (direct profile)")
 	f.StringVar(&d.dataPolicy, "data-policy", "", "allow or deny for `PROCESSING,IMPROVEMENT,RETENTION` (direct profile)")
+	f.StringVar(&d.pin, "pin", "", "the only `release` to run, such as 1.4.4-R5419.1 (direct profile)")
 	if f.Lookup("max-time") == nil { // a loop limits its whole time, not one turn's
 		f.DurationVar(&d.timeout, "timeout", 0, "end the turn after this wall `time`")
 	}
@@ -232,7 +233,7 @@ func (d *driveFlags) fillFromEnv(env *Env, o *drive.TurnOptions) error {
 }
 
 func (d *driveFlags) fillPolicy(_ *Env, o *drive.TurnOptions) error {
-	o.Policy.Boundary = d.boundary
+	o.Policy.Boundary, o.Policy.Pin = d.boundary, d.pin
 	if d.dataPolicy == "" {
 		return nil
 	}

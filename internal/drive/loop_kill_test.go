@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -178,7 +179,18 @@ func TestLoopKilledWhileAgentRuns(t *testing.T) {
 	order := helperOrder{
 		Binary: o.Turn.Binary, Workspace: o.Turn.Workspace, State: o.State, Until: o.Until, Temp: filepath.Join(t.TempDir(), "tmp"), Gate: r.gate.Addr(), Env: o.Turn.Env,
 	}
-	if !killedAt(t, order, func() { r.gate.Arrived("delta") }) {
+	arrived := func() {
+		r.gate.Arrived("delta")
+		// The fragment has left the agent; the loop keeps it as it reads it.
+		live := filepath.Join(o.State, "001", "iterations", "001", fileLiveReply)
+		for {
+			if text, err := os.ReadFile(live); err == nil && strings.Contains(string(text), "half of the work") {
+				return
+			}
+			runtime.Gosched()
+		}
+	}
+	if !killedAt(t, order, arrived) {
 		t.Fatal("the loop ended by itself")
 	}
 	agent := musetest.Calls(t, r.env)[0].Pid

@@ -155,9 +155,16 @@ func (o *TurnOptions) prepare() (muse.Profile, error) {
 		return nil, err
 	}
 	if direct, ok := profile.(muse.Direct); ok {
-		if err := o.Policy.Check(direct, o.Clock.Now()); err != nil {
+		// What the installation has to say is asked for when it is known.
+		policy := o.Policy
+		policy.Pin, policy.Observation = "", nil
+		if err := policy.Check(direct, o.Clock.Now()); err != nil {
 			return nil, fmt.Errorf("direct profile refused: %w", err)
 		}
+		if _, err := checkAnswer(o.OutputSchema, "null"); err != nil {
+			return nil, fmt.Errorf("direct profile refused: %w", err)
+		}
+		o.Strict = true // a lenient reading cannot qualify a final
 	}
 	return profile, nil
 }

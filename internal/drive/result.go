@@ -123,7 +123,11 @@ type RunMetadata struct {
 	Profile   string     `json:"profile"`
 	Sandbox   string     `json:"sandbox"` // on, off, or profile
 	Workspace string     `json:"workspace"`
-	Result    *Result    `json:"result"`
+	// The model that was really configured, and the session of the last run.
+	ModelID    string  `json:"model_id"`
+	ProviderID string  `json:"provider_id"`
+	SessionID  string  `json:"session_id"`
+	Result     *Result `json:"result"`
 }
 
 // BinaryInfo is what was driven.
@@ -134,6 +138,9 @@ type BinaryInfo struct {
 	Level   string `json:"contract_level"` // normalized; empty when the banner has another form
 	Release string `json:"release"`
 	Product string `json:"product"`
+	// Digest is the SHA-256 of the binary, where evidence is asked for (direct
+	// profile, doctor).
+	Digest string `json:"sha256,omitempty"`
 }
 
 func (r *Result) addUsage(u muse.LogUsage, records int64) {

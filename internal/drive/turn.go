@@ -40,6 +40,11 @@ func Turn(ctx context.Context, o TurnOptions) (*Result, error) {
 	}
 	t.advise(o.Select.Advisory)
 	t.binary = ProbeBinary(ctx, o.Binary, o.BinaryFound, o.Env, &t.res.Diagnostics)
+	if direct, ok := profile.(muse.Direct); ok {
+		if err := t.qualify(ctx, direct); err != nil {
+			return nil, err
+		}
+	}
 	t.art.Text(filePrompt, o.original())
 	if err := t.attempts(ctx); err != nil {
 		return nil, err
@@ -88,6 +93,8 @@ type turn struct {
 	art     *Artifacts
 	binary  BinaryInfo
 	replies []string // of completed runs, for the wait guard
+	// installed is the evidence of a direct turn; every run rechecks it.
+	installed *muse.Installation
 }
 
 func (t *turn) advise(text string) {
@@ -227,6 +234,9 @@ func (t *turn) run(ctx context.Context, kind, prompt string) (*muse.Result, erro
 	if stream != nil {
 		opts.Stdout = stream
 	}
+	if err := t.recheck(ctx); err != nil {
+		return nil, err
+	}
 	done := o.Waiting()
 	res, err := muse.Run(runCtx, opts)
 	done()
@@ -240,6 +250,7 @@ func (t *turn) run(ctx context.Context, kind, prompt string) (*muse.Result, erro
 	if errors.Is(context.Cause(runCtx), errContributor) {
 		res.Class, res.Failure = ClassRefused, &muse.Failure{Reason: "stopped: the configured model is a contributor model, and those are denied"}
 	}
+	t.judgeFinal(res)
 	t.add(kind, streamName, res)
 	return res, nil
 }
@@ -310,10 +321,14 @@ func (t *turn) finish() {
 	r.Diagnostics = mergeFindings(r.Diagnostics, t.art.Findings())
 	r.RunIDs = slices.Compact(r.RunIDs)
 	t.art.JSON(fileResult, r)
-	t.art.JSON(fileMetadata, RunMetadata{
+	meta := RunMetadata{
 		Version: 1, Runtime: "muse", Driver: buildinfo.Release(), Binary: t.binary, Profile: t.profile.Name(),
-		Sandbox: t.o.sandboxFact(), Workspace: filepath.Clean(t.o.Workspace), Result: r,
-	})
+		Sandbox: t.o.sandboxFact(), Workspace: filepath.Clean(t.o.Workspace), SessionID: r.SessionID, Result: r,
+	}
+	if m := r.Model.Actual; m != nil {
+		meta.ModelID, meta.ProviderID = m.ModelID, m.ProviderID
+	}
+	t.art.JSON(fileMetadata, meta)
 	// The two files above cannot tell of their own failure; the caller can.
 	r.Diagnostics = mergeFindings(r.Diagnostics, t.art.Findings())
 }

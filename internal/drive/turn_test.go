@@ -351,16 +351,36 @@ func TestTurnRefusals(t *testing.T) {
 }
 
 func TestDirectTurn(t *testing.T) {
-	r := newRig(t, musetest.Call{Reply: `{"ok":true}`})
-	r.opts.Profile, r.opts.Effort, r.opts.MaxSteps, r.opts.OutputSchema, r.opts.Strict = ProfileDirect, "low", 3, "/schema.json", true
-	r.opts.Policy = muse.DirectPolicy{Boundary: "container", Data: muse.DataPolicy{Processing: "allow", Improvement: "deny", Retention: "deny"}}
-	res, err := Turn(context.Background(), r.opts)
+	schema := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(schema, []byte(`{"type":"object","required":["ok"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	direct := func(reply string) (*rig, *TurnOptions) {
+		r := newRig(t, musetest.Call{Reply: reply})
+		o := &r.opts
+		o.Profile, o.Effort, o.MaxSteps, o.OutputSchema = ProfileDirect, "low", 3, schema
+		o.Policy = muse.DirectPolicy{Boundary: "container", Data: muse.DataPolicy{Processing: "allow", Improvement: "deny", Retention: "deny"}, Pin: "1.4.4-R5419.1"}
+		return r, o
+	}
+	r, o := direct(`{"ok":true}`)
+	res, err := Turn(context.Background(), *o)
 	if err != nil || !res.OK {
 		t.Fatalf("result %+v %v", res, err)
 	}
 	call := musetest.Calls(t, r.env)[0]
-	if call.Flag("--approval-judge") != "off" || call.Flag("--max-model-steps") != "3" || call.Flag("--provider") != "meta" {
+	if call.Flag("--approval-judge") != "off" || call.Flag("--max-model-steps") != "3" || call.Flag("--provider") != "meta" || call.Flag("--output-schema") != schema {
 		t.Errorf("arguments %v", call.Args)
+	}
+	for _, reply := range []string{"done", `{"ok":1,"ok":2}`, `{"no":1}`, "```json\n{\"ok\":true}\n```"} {
+		_, o = direct(reply)
+		if res, err = Turn(context.Background(), *o); err != nil || res.Class != muse.ClassStrict || !strings.Contains(res.Failure.Reason, "final text") {
+			t.Errorf("%s: class %s %+v %v", reply, res.Class, res.Failure, err)
+		}
+	}
+	r, o = direct("x")
+	o.Policy.Pin = "1.4.5"
+	if _, err = Turn(context.Background(), *o); err == nil || len(musetest.Calls(t, r.env)) > 0 {
+		t.Errorf("another release was run: %v", err)
 	}
 }
 

@@ -110,6 +110,7 @@ const (
 	RefuseStale       = "model_observation_stale"
 	RefuseBoundary    = "sandbox_boundary_missing"
 	RefuseDataPolicy  = "data_policy_unstated"
+	RefuseVersion     = "version_not_pinned"
 )
 
 // Refusal is a direct run that policy does not allow.
@@ -142,6 +143,9 @@ type DirectPolicy struct {
 	Observation *ModelObservation
 	MaxAge      time.Duration
 	Installed   Installation
+	// Pin is the only release allowed, as the normalized version says it (for
+	// example 1.4.4-R5419.1); empty allows any.
+	Pin string
 }
 
 // Check refuses a selection; the error is a [*Refusal].
@@ -159,6 +163,8 @@ func (p DirectPolicy) Check(d Direct, now time.Time) error {
 		return &Refusal{RefuseBoundary, "no qualified external sandbox was named"}
 	case !stated(p.Data.Processing) || !stated(p.Data.Improvement) || !stated(p.Data.Retention):
 		return &Refusal{RefuseDataPolicy, "processing, improvement and retention must each be allow or deny"}
+	case p.Pin != "" && p.Pin != p.Installed.Version.String():
+		return &Refusal{RefuseVersion, fmt.Sprintf("release %s is installed, %s is allowed", p.Installed.Version, p.Pin)}
 	case o == nil:
 		return nil
 	case o.Model != d.Model:

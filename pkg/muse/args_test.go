@@ -165,7 +165,7 @@ func TestDirectRefusals(t *testing.T) {
 
 func TestDirectPolicy(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	installed := muse.Installation{Digest: "d1", RawBanner: "Muse Code 1.4.4 (1.4.4-R5419.1)"}
+	installed := muse.Installation{Digest: "d1", RawBanner: "Muse Code 1.4.4 (1.4.4-R5419.1)", Version: muse.Semver{Major: 1, Minor: 4, Patch: 4, Pre: "R5419.1"}}
 	policy := func(change func(*muse.DirectPolicy)) muse.DirectPolicy {
 		p := muse.DirectPolicy{
 			Boundary: "container", Data: muse.DataPolicy{Processing: "allow", Improvement: "deny", Retention: "deny"}, Installed: installed,
@@ -185,6 +185,9 @@ func TestDirectPolicy(t *testing.T) {
 		{"ultra", policy(func(*muse.DirectPolicy) {}), with(direct(), func(d *muse.Direct) { d.Effort = "ultra" }), muse.RefuseEffort},
 		{"no boundary", policy(func(p *muse.DirectPolicy) { p.Boundary = "" }), direct(), muse.RefuseBoundary},
 		{"retention unstated", policy(func(p *muse.DirectPolicy) { p.Data.Retention = "" }), direct(), muse.RefuseDataPolicy},
+		{"the pinned release", policy(func(p *muse.DirectPolicy) { p.Pin = "1.4.4-R5419.1" }), direct(), ""},
+		{"the raw banner is no release", policy(func(p *muse.DirectPolicy) { p.Pin = p.Installed.RawBanner }), direct(), muse.RefuseVersion},
+		{"another release", policy(func(p *muse.DirectPolicy) { p.Pin = "1.4.4" }), direct(), muse.RefuseVersion},
 		{"another model was seen", policy(func(p *muse.DirectPolicy) { p.Observation.Model = "muse-spark-1.2" }), direct(), muse.RefuseStale},
 		{"another binary", policy(func(p *muse.DirectPolicy) { p.Observation.BinaryDigest = "d0" }), direct(), muse.RefuseStale},
 		{"another banner", policy(func(p *muse.DirectPolicy) { p.Observation.RawBanner = "Muse Code 1.4.3" }), direct(), muse.RefuseStale},

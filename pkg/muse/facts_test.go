@@ -310,6 +310,8 @@ func TestUsage(t *testing.T) {
 			"attribution repeats and is ignored", line(`{"kind":"goal_usage_attribution","note":"model_completed","record":{"quantity":{"input_tokens":100}}}`) +
 				line(`{"kind":"model_completed","usage":{"input_tokens":100}}`), muse.UsageFilter{}, muse.Usage{InputTokens: 100, Calls: 1}, 0,
 		},
+		{"names with other types elsewhere", line(`{"kind":"review","note":"model_completed","model":{"model_id":"x"},"usage":7}`), muse.UsageFilter{}, muse.Usage{}, 0},
+		{"no model named", line(`{"kind":"model_completed","usage":{"input_tokens":1}}`), muse.UsageFilter{}, muse.Usage{InputTokens: 1, Calls: 1}, 0},
 		{"without usage", line(`{"kind":"model_completed"}`), muse.UsageFilter{}, muse.Usage{}, 1},
 		{"torn last line", line(`{"kind":"model_completed","usage":{"input_tokens":1}}`) + `{"payload":{"event":{"kind":"model_completed","usage":{"inp`, muse.UsageFilter{}, muse.Usage{InputTokens: 1, Calls: 1}, 1},
 		{"another record type", strings.Replace(line(`{"kind":"model_completed","usage":{"input_tokens":1}}`), "runtime.session", "runtime.other", 1), muse.UsageFilter{}, muse.Usage{}, 0},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Usage is a sum of token counts. Input includes what was read from a cache,
@@ -207,10 +208,11 @@ type usageRecord struct {
 	Payload     struct {
 		RunID string `json:"run_id"`
 		Event struct {
-			Kind      string      `json:"kind"`
-			Model     string      `json:"model"`
-			Usage     *modelUsage `json:"usage"`
-			Retryable *bool       `json:"failure_retryable"`
+			Kind string `json:"kind"`
+			// Of model_completed; other events use these names for other types.
+			Model     jsontext.Value `json:"model"`
+			Usage     jsontext.Value `json:"usage"`
+			Retryable jsontext.Value `json:"failure_retryable"`
 		} `json:"event"`
 	} `json:"payload"`
 }
@@ -319,12 +321,23 @@ func (s *logScan) record(record []byte, line int64, frames bool) {
 		return
 	}
 	switch event := &r.Payload.Event; {
-	case event.Kind == "model_completed" && event.Usage == nil:
-		s.diags.Add(DiagUsage, line, "a model_completed event has no usage")
 	case event.Kind == "model_completed":
-		s.add(event.Model, event.Usage.usage())
+		var usage *modelUsage
+		if err := json.Unmarshal(event.Usage, &usage); err != nil || usage == nil {
+			s.diags.Add(DiagUsage, line, "a model_completed event has no usage")
+			return
+		}
+		var model string
+		if json.Unmarshal(event.Model, &model) != nil {
+			model = "" // absent in some logs: the tokens count all the same
+		}
+		s.add(model, usage.usage())
 	case event.Kind == "terminal":
-		*s.retryable = event.Retryable
+		var retryable *bool
+		if json.Unmarshal(event.Retryable, &retryable) != nil {
+			retryable = nil // absent, or of another type: nothing is said
+		}
+		*s.retryable = retryable
 	case strings.Contains(event.Kind, "error"), strings.Contains(event.Kind, "retry"):
 		s.quota.addJSON(record)
 	}
