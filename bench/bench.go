@@ -171,17 +171,28 @@ func (b *bench) once(ctx context.Context, s *subject.Subject, p subject.Place, w
 	return out, out.observe(calls)
 }
 
-// observe takes what the service saw into the sample.
+// observe takes what the service saw into the sample. The first request is the
+// first that offers tools: some programs ask for a title of the session beside
+// it.
 func (s *sample) observe(calls []mockmodel.Request) error {
 	s.Calls = len(calls)
-	s.First = calls[0].At.Sub(s.Started)
 	s.LastBody = len(calls[len(calls)-1].Body)
 	for _, c := range calls[1:] {
 		s.Gaps = append(s.Gaps, c.Gap)
 	}
-	var err error
-	s.Sizes, err = service.Measure(calls[0])
-	return err
+	for _, c := range calls {
+		sizes, err := service.Measure(c)
+		if err != nil {
+			return err
+		}
+		if s.First == 0 || sizes.ToolCount > 0 {
+			s.First, s.Sizes = c.At.Sub(s.Started), sizes
+		}
+		if sizes.ToolCount > 0 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // gap is the program's own time for one step.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/openmuse/muse/internal/ident"
@@ -28,9 +27,11 @@ type logReport struct {
 	ContinueMS   *measured    `json:"continue_first_request_ms"`
 	ContinueRate *measured    `json:"continue_mb_per_s"`
 	ContinueMB   *measured    `json:"continue_peak_mb"`
+	ContinueCPU  *measured    `json:"continue_cpu_ms"`
 	FirstBody    int          `json:"first_body_bytes"`
 	ReadRate     *measured    `json:"read_mb_per_s"`
 	ReadMB       *measured    `json:"read_peak_mb"`
+	ReadCPU      *measured    `json:"read_cpu_ms"`
 }
 
 // measureLog lets muse begin a session, makes its log large, and measures what
@@ -75,6 +76,7 @@ func (b *bench) measureLog(ctx context.Context) error {
 	perSecond := func(s *sample) float64 { return rates[s] }
 	r.ReadRate, r.ReadMB = figure(alone, perSecond), figure(alone, peakMB)
 	r.ContinueRate, r.ContinueMB, r.ContinueMS = figure(whole, perSecond), figure(whole, peakMB), figure(whole, firstMS)
+	r.ReadCPU, r.ContinueCPU = figure(alone, cpuMS), figure(whole, cpuMS)
 	r.FirstBody = whole[0].Sizes.Body
 	size := fmt.Sprintf("a log of %.1f GB", float64(r.Written.Bytes)/(1<<30))
 	b.report.Budgets = []budget{
@@ -137,7 +139,7 @@ func (r *logReport) write(w io.Writer) {
 	s := r.Written
 	fmt.Fprintf(w, "\nA session log of %d MB: %d records, %d turns, %d steps, %d compactions; written in %.0f s; in the page cache\n",
 		s.Bytes>>20, s.Records, s.Turns, s.Steps, s.Compactions, r.WriteSeconds)
-	fmt.Fprintln(w, strings.Join([]string{"", "MB/s", "peak MB", "ms to the first request", "bytes of it", ""}, "\t"))
-	fmt.Fprintf(w, "muse exec --session-id\t%s\t%s\t%s\t%d\t\n", cell(r.ContinueRate, 0), cell(r.ContinueMB, 0), cell(r.ContinueMS, 0), r.FirstBody)
-	fmt.Fprintf(w, "the journal alone\t%s\t%s\t\t\t\n", cell(r.ReadRate, 0), cell(r.ReadMB, 0))
+	fmt.Fprint(w, "\tMB/s\tpeak MB\tCPU ms\tms to the first request\tbytes of it\t\n")
+	fmt.Fprintf(w, "muse exec --session-id\t%s\t%s\t%s\t%s\t%d\t\n", cell(r.ContinueRate, 0), cell(r.ContinueMB, 0), cell(r.ContinueCPU, 0), cell(r.ContinueMS, 0), r.FirstBody)
+	fmt.Fprintf(w, "the journal alone\t%s\t%s\t%s\t\t\t\n", cell(r.ReadRate, 0), cell(r.ReadMB, 0), cell(r.ReadCPU, 0))
 }
