@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // ErrUnavailable says that the boundary could not be made or confirmed, so no
 // command was started. It is a fault of the environment, not of the command.
@@ -12,27 +9,38 @@ var ErrUnavailable = errors.New("environment failure: sandbox enforcement unavai
 // ExitUnavailable is the exit code that reports ErrUnavailable (THREATS.md 8).
 const ExitUnavailable = 125
 
-// unavailable wraps a cause so that it reads as documented (STREAM.md,
-// reasons of failed tools) and satisfies errors.Is for both.
+// unavailableError is a cause as people and drivers read it (STREAM.md,
+// reasons of failed tools).
+type unavailableError struct{ cause error }
+
+func (e *unavailableError) Error() string        { return ErrUnavailable.Error() + ": " + e.cause.Error() }
+func (e *unavailableError) Unwrap() error        { return e.cause }
+func (e *unavailableError) Is(target error) bool { return target == ErrUnavailable }
+
+// unavailable marks a cause; one that is marked already stays as it is.
 func unavailable(cause error) error {
 	if errors.Is(cause, ErrUnavailable) {
 		return cause
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, cause)
+	return &unavailableError{cause}
 }
 
-func unavailablef(format string, args ...any) error {
-	return unavailable(fmt.Errorf(format, args...))
-}
-
-// plain takes the general sentence off an error, which is put on again once
-// for all launchers.
+// plain takes the mark off again, to put several causes into one sentence.
 func plain(err error) error {
-	var p interface{ Unwrap() []error }
-	if errors.Is(err, ErrUnavailable) && errors.As(err, &p) {
-		if parts := p.Unwrap(); len(parts) == 2 && parts[0] == ErrUnavailable {
-			return parts[1]
-		}
+	var u *unavailableError
+	if errors.As(err, &u) {
+		return u.cause
 	}
 	return err
+}
+
+// also adds a second error to a first one, if there is one.
+func also(err, more error) error {
+	switch {
+	case more == nil:
+		return err
+	case err == nil:
+		return more
+	}
+	return errors.Join(err, more)
 }

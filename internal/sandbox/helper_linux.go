@@ -29,9 +29,12 @@ func helperMain() int {
 	if err := closeInherited(); err != nil {
 		return helperFails(err)
 	}
+	if err := limitWait(); err != nil {
+		return helperFails(fmt.Errorf("%w (the helper is started by the agent, not by hand)", err))
+	}
 	m, err := receiveFrom(controlFD)
 	if err != nil {
-		return helperFails(fmt.Errorf("read the order from descriptor %d: %w (the helper is started by the agent, not by hand)", controlFD, err))
+		return helperFails(fmt.Errorf("read the agent's order: %w", err))
 	}
 	o, err := decodeOrder(m.body)
 	if err != nil {
@@ -158,6 +161,15 @@ func terminals() []string {
 // confirmLimit is how long the helper and the host wait for each other.
 const confirmLimit = 10 * time.Second
 
+// limitWait bounds every wait for the host.
+func limitWait() error {
+	limit := unix.NsecToTimeval(confirmLimit.Nanoseconds())
+	if err := unix.SetsockoptTimeval(controlFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
+		return fmt.Errorf("limit the wait for the agent on descriptor %d: %w", controlFD, err)
+	}
+	return nil
+}
+
 // confirm reports and waits for the host's word.
 func (h *helper) confirm() (permit, error) {
 	var rights []int
@@ -169,10 +181,6 @@ func (h *helper) confirm() (permit, error) {
 	}
 	if h.listener >= 0 {
 		_ = unix.Close(h.listener) // the host holds it now
-	}
-	limit := unix.NsecToTimeval(confirmLimit.Nanoseconds())
-	if err := unix.SetsockoptTimeval(controlFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
-		return permit{}, fmt.Errorf("limit the wait for the agent: %w", err)
 	}
 	m, err := receiveFrom(controlFD)
 	if err != nil {

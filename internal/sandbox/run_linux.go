@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -80,7 +81,7 @@ func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
 	go func() {
 		defer close(r.confirmed)
 		if r.result = r.confirm(stopped); r.result != nil || r.trial {
-			_ = r.host.send((&permit{}).encode()) // it may be gone already
+			r.dismiss()
 		}
 	}()
 	return cmd, nil
@@ -93,7 +94,7 @@ var errSilent = errors.New("the sandbox ended before it was confirmed")
 // it should be. The helper's word is not enough: who speaks, in which
 // namespaces, and with which rights, is asked of the kernel.
 func (r *run) confirm(ctx context.Context) error {
-	if err := r.host.setDeadline(time.Now().Add(confirmLimit)); err != nil {
+	if err := r.host.setDeadline(time.Now().Add(r.session.limit)); err != nil {
 		return fmt.Errorf("limit the wait for the helper: %w", err)
 	}
 	defer context.AfterFunc(ctx, func() {
@@ -147,13 +148,23 @@ func (r *run) confirm(ctx context.Context) error {
 	return nil
 }
 
+// dismiss ends the helper without a command. It may be gone already, so
+// nothing here can fail in a way that matters.
+func (r *run) dismiss() {
+	_ = r.host.setDeadline(time.Now().Add(lastWords))
+	_ = r.host.send((&permit{}).encode())
+	_ = r.host.Close()
+}
+
 // silent explains a dialogue that broke off.
 func (r *run) silent(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return errSilent
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the sandbox was not confirmed within %s", confirmLimit)
+		return fmt.Errorf("the sandbox was not confirmed within %s", r.session.limit)
+	case errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return errSilent
 	}
 	return fmt.Errorf("%w: %w", errSilent, err)
 }
@@ -215,10 +226,10 @@ func (r *run) finish() error {
 		failed = unavailable(failed)
 	}
 	if r.before != nil && !r.trial {
-		failed = errors.Join(failed, r.session.judge(r.before))
+		failed = also(failed, r.session.judge(r.before))
 	}
 	if r.names {
-		failed = errors.Join(failed, r.session.releaseNames())
+		failed = also(failed, r.session.releaseNames())
 	}
 	return failed
 }

@@ -68,7 +68,7 @@ func Open(spec Spec) (*Session, error) {
 // limits the confirmation; it does not end a command that runs.
 func (s *Session) Command(ctx context.Context, c Command) (cmd *exec.Cmd, release func() error, err error) {
 	if !filepath.IsAbs(c.Path) || len(c.Args) == 0 {
-		return nil, nil, unavailablef("the command %q is not an absolute path with arguments", c.Path)
+		return nil, nil, unavailable(fmt.Errorf("the command %q is not an absolute path with arguments", c.Path))
 	}
 	if c.Dir == "" {
 		c.Dir = s.spec.Workspace
@@ -79,7 +79,7 @@ func (s *Session) Command(ctx context.Context, c Command) (cmd *exec.Cmd, releas
 	}
 	cmd, err = r.prepare(ctx)
 	if err != nil {
-		return nil, nil, unavailable(errors.Join(err, r.finish()))
+		return nil, nil, unavailable(also(err, r.finish()))
 	}
 	var once sync.Once
 	var result error

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/openmuse/muse/internal/sandbox/layout"
 	"github.com/openmuse/muse/internal/sandbox/repository"
@@ -27,7 +28,8 @@ type system struct {
 	host     []uint64 // the host's namespaces, 0 for shared ones
 	helper   string   // the helper's program, out of reach of every command
 	helperID programID
-	guards   []guard // one a writable root
+	guards   []guard       // one a writable root
+	limit    time.Duration // for one confirmation
 
 	choose   sync.Mutex
 	launcher launcher // nil until one has passed its check
@@ -51,7 +53,7 @@ func (s *Session) open() error {
 	if err != nil {
 		return err
 	}
-	s.state = st
+	s.state, s.limit = st, confirmLimit
 	if err := s.prepareHost(); err != nil {
 		return errors.Join(err, s.close())
 	}
