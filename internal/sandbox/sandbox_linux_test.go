@@ -370,19 +370,19 @@ func TestNothingOutlivesACommand(t *testing.T) {
 		if r := shell(t, s, "setsid nohup sleep "+mark+" >/dev/null 2>&1 & sleep 0.1; echo started"); r.out != "started\n" {
 			t.Errorf("got %+v", r)
 		}
-		awaitGone(t, "sleep "+mark)
+		await(t, "sleep "+mark, false)
 	})
 }
 
-// awaitGone waits until no process has the command line.
-func awaitGone(t *testing.T, line string) {
+// await waits until a process has the command line, or none has it.
+func await(t *testing.T, line string, there bool) {
 	t.Helper()
 	limit := time.Now().Add(20 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for running(line) {
+	for running(line) != there {
 		if time.Now().After(limit) {
-			t.Fatalf("%q is still running", line)
+			t.Fatalf("%q running: %v", line, !there)
 		}
 		<-tick.C
 	}
@@ -428,7 +428,7 @@ func TestKilledFromOutside(t *testing.T) {
 		if err := release(); err != nil {
 			t.Errorf("release: %v", err)
 		}
-		awaitGone(t, "sleep "+mark)
+		await(t, "sleep "+mark, false)
 	})
 }
 

@@ -41,7 +41,14 @@ func Judge(root *os.Root, p Place) ([]Judgement, error) {
 	case Link:
 		return hold(root, p, "it is a symbolic link", p.Path)
 	}
+	// git needs no right to list a directory, we do.
+	if err := ownerRights(root, p.Path); err != nil {
+		return nil, fmt.Errorf("look into the new repository %s: %w", p.Path, err)
+	}
 	all, err := hold(root, p, judgeDir(root, p.Path), path.Join(p.Path, headName))
+	if p.Path == "." {
+		return all, err // a scan searches the root anyway
+	}
 	inner, complete := insides(root, p.Path)
 	if !complete {
 		more, e := hold(root, p, "it has too many directories to look at", path.Join(p.Path, headName))
@@ -82,6 +89,7 @@ func insides(root *os.Root, dir string) (found []string, complete bool) {
 	for len(pending) > 0 {
 		at := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
+		_ = ownerRights(root, at) // what stays closed to us is closed to git
 		if seen++; seen > maxInside {
 			return found, false
 		}
@@ -218,11 +226,8 @@ func readFile(root *os.Root, name string) (string, error) {
 
 // setAside renames name within its directory and returns the new name.
 func setAside(root *os.Root, name string) (string, error) {
-	dir := path.Dir(name)
-	if info, err := root.Lstat(dir); err == nil && info.Mode().Perm()&0o300 != 0o300 {
-		if err := root.Chmod(dir, info.Mode().Perm()|0o700); err != nil {
-			return "", err
-		}
+	if err := ownerRights(root, path.Dir(name)); err != nil {
+		return "", err
 	}
 	to := name + suffix
 	for n := 2; ; n++ {
@@ -236,4 +241,13 @@ func setAside(root *os.Root, name string) (string, error) {
 		to = fmt.Sprintf("%s%s-%d", name, suffix, n)
 	}
 	return to, root.Rename(name, to)
+}
+
+// ownerRights gives the owner every right on a directory.
+func ownerRights(root *os.Root, dir string) error {
+	info, err := root.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700 {
+		return err
+	}
+	return root.Chmod(dir, info.Mode().Perm()|0o700)
 }
