@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -33,10 +34,8 @@ func (t *turn) answer(r *reply) (*event.Notice, Outcome, error) {
 		return nil, Outcome{Run: t.run, Terminal: "completed", Text: text}, nil
 	}
 	value := jsontext.Value(strings.TrimSpace(text))
-	err := error(nil)
-	if !value.IsValid() {
-		err = fmt.Errorf("it is not one JSON value")
-	} else {
+	err := errNotJSON
+	if value.IsValid() {
 		err = t.Output.Validate(value)
 	}
 	if err == nil {
@@ -48,6 +47,8 @@ func (t *turn) answer(r *reply) (*event.Notice, Outcome, error) {
 	}
 	return nil, t.fail(fmt.Sprintf("the answer does not fit the output schema after %d correction(s): %v", t.Output.Corrections, err)), nil
 }
+
+var errNotJSON = errors.New("it is not one JSON value")
 
 // corrected counts one more correction of a kind; false when limit are used.
 func (t *turn) corrected(kind string, limit int) bool {

@@ -78,7 +78,6 @@ type Session struct {
 	epoch    int64 // permission profiles so far
 
 	lastWorkspace string
-	interrupted   []event.Event
 }
 
 // Open opens a new session or continues a known one. A session that another

@@ -20,7 +20,7 @@ type file struct {
 }
 
 func (f *file) close() {
-	_ = f.Handle.Close() // directories opened for reading have nothing to lose
+	_ = f.Close() // directories opened for reading have nothing to lose
 	if f.outside != nil {
 		_ = f.outside.Close()
 	}

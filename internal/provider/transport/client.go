@@ -171,7 +171,7 @@ func (c *Client) Get(ctx context.Context, path string, timeout time.Duration) ([
 	if err != nil {
 		return nil, c.failed(ctx, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the body was read
+	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.refused(resp)
 	}

@@ -86,7 +86,7 @@ func (v *view) nearestLine(want []string, lines int) (int, bool) {
 	best, bestScore := 0, 0.0
 	for i := range lines {
 		line := squeeze(v.lineText(i))
-		score := 0.0
+		var score float64
 		switch {
 		case line == "" || len(line) > 2000:
 			continue

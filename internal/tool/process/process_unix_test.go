@@ -177,8 +177,8 @@ func TestStopFindsThoseWhoLeftTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, out := start(t, "setsid sh -c 'echo $$ > "+file+"; exec sleep 600' >/dev/null 2>&1 & read pid < "+file+"; echo pid=$pid; sleep 600", Options{})
-	text := out.await(t, "pid=")
-	text = out.await(t, "\n")
+	out.await(t, "pid=")
+	text := out.await(t, "\n")
 	p.Stop()
 	gone(t, pidIn(t, text, "pid"))
 }
