@@ -35,10 +35,10 @@ type Stats struct {
 }
 
 const (
-	turnSteps = 40
-	// roomBytes is how long the conversation gets before it is compacted to
-	// keepBytes.
-	roomBytes, keepBytes = 400 << 10, 100 << 10
+	turnSteps = 100
+	// roomBytes is how long the conversation gets before all but keepBytes of
+	// it and the prompts, which are never summarised, become a summary.
+	roomBytes, keepBytes = 320 << 10, 60 << 10
 	commitBytes          = 1 << 20
 )
 
@@ -54,8 +54,9 @@ type writer struct {
 	committed int64
 	last      int64 // newest sequence
 
-	said  int64  // bytes of conversation since the last compaction
-	spans []span // steps since then
+	prompts int64  // bytes of all prompts
+	said    int64  // bytes of the rest of the conversation
+	spans   []span // its steps since the last compaction
 }
 
 // span is one step of the conversation.

@@ -16,7 +16,8 @@ import (
 func (w *writer) turn() error {
 	w.run, w.position = ident.V4(), 0
 	w.stats.Turns++
-	prompt := w.text(w.size(80, 2000))
+	prompt := w.text(w.size(80, 800))
+	w.prompts += int64(len(prompt))
 	blocks := []event.ContentBlock{{Kind: "text", Text: prompt}}
 	err := w.add("",
 		event.IntentAccepted{
@@ -149,7 +150,7 @@ func (w *writer) step() error {
 		return err
 	}
 	w.spans = append(w.spans, span{sequence: w.last, bytes: w.said - before})
-	if w.said > roomBytes {
+	if w.prompts+w.said > roomBytes {
 		return w.compact()
 	}
 	return nil
