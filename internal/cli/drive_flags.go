@@ -119,6 +119,9 @@ func (d *driveFlags) turn(env *Env, promptOptional bool) (drive.TurnOptions, err
 		return o, err
 	}
 	o.Say, o.Waiting = driveVoice(env, o.Clock)
+	if env.StderrTTY && o.Sandbox == muse.SandboxOff && (o.Profile == "" || o.Profile == drive.ProfileSupervised) {
+		o.Say("note: the driven agent's sandbox is off; --sandbox on keeps it")
+	}
 	return o, nil
 }
 

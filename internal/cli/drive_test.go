@@ -291,7 +291,7 @@ func TestLoopVerb(t *testing.T) {
 	}
 	r := newDriveRig(t, musetest.Plan{Calls: []musetest.Call{step("1"), step("2")}})
 	code, stdout, stderr := r.run("loop", "--until", "grep -q 2 step", "fix it")
-	if code != 0 || stdout != "reached 2\n" || !strings.Contains(stderr, "muse: loop done after 2 attempts") || !strings.Contains(stderr, "muse: attempt 1: the check does not pass") {
+	if code != 0 || stdout != "reached 2\n" || !strings.Contains(stderr, "muse: loop done: the check passed after 2 attempts") || !strings.Contains(stderr, "muse: attempt 1: the check does not pass") {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
 	code, stdout, _ = r.run("loop", "--until", "false", "--json", "fix it")

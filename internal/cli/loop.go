@@ -136,7 +136,7 @@ func reportLoop(ctx context.Context, env *Env, opts *loopOptions, res *drive.Loo
 		}
 		return exitWith(code, nil)
 	}
-	fmt.Fprintf(env.Stderr, "muse: loop %s after %d attempts: %s\nmuse: state: %s\n", res.Stop, len(res.Iterations), res.Reason, res.State)
+	fmt.Fprintf(env.Stderr, "muse: loop %s: %s\nmuse: state: %s\n", res.Stop, res.Reason, res.State)
 	if res.Worktree != "" {
 		fmt.Fprintf(env.Stderr, "muse: worktree: %s\nmuse: patch: %s\n", res.Worktree, res.Patch)
 	}

@@ -60,7 +60,7 @@ func Loop(ctx context.Context, o LoopOptions) (res *LoopResult, err error) {
 		}
 	} else {
 		l.resumed = true
-		o.Turn.Say(fmt.Sprintf("going on with the loop in %s after %d attempts", store.dir, len(st.Iterations)))
+		o.Turn.Say(fmt.Sprintf("going on with the loop in %s after %s", store.dir, attempts(len(st.Iterations))))
 		if err := l.recover(ctx); err != nil {
 			return nil, err
 		}
@@ -228,7 +228,7 @@ func (l *loop) limits() bool {
 	cost, known := l.st.cost()
 	switch o := &l.o; {
 	case len(l.st.Iterations) >= o.MaxIterations:
-		l.end(statusStopped, StopIterations, fmt.Sprintf("%d attempts were made and the check does not pass", len(l.st.Iterations)))
+		l.end(statusStopped, StopIterations, fmt.Sprintf("the check does not pass after %s", attempts(len(l.st.Iterations))))
 	case o.MaxTime > 0 && l.st.Active+0.001 >= o.MaxTime.Seconds(): // floats add up inexactly
 		l.end(statusStopped, StopTime, fmt.Sprintf("the limit of %s was reached", o.MaxTime))
 	case o.MaxCost > 0 && !known:

@@ -99,8 +99,7 @@ func (l *loop) judge(ctx context.Context, it *Iteration) error {
 		l.keepPatch(ctx, it)
 	}
 	if verdict.Passed {
-		l.end(statusDone, StopDone, fmt.Sprintf("the check passed after %d attempts", it.N))
-		l.o.Turn.Say(l.st.Reason)
+		l.end(statusDone, StopDone, "the check passed after "+attempts(it.N))
 		return nil
 	}
 	l.o.Turn.Say(fmt.Sprintf("attempt %d: the check does not pass (%s)", it.N, verdict.why()))
@@ -131,8 +130,14 @@ func (l *loop) next(it *Iteration) {
 	}
 	if same := l.st.sameAs(it); len(same)+1 >= l.o.NoProgress {
 		l.end(statusStopped, StopNoProgress, fmt.Sprintf("attempt %d ended with the same work and the same failure as attempt %d: there is no progress", it.N, same[0]))
-		l.o.Turn.Say(l.st.Reason)
 	}
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // pause sets the cooldown after a failure of the model service: the reported
@@ -153,7 +158,6 @@ func (l *loop) pause(it *Iteration) {
 	l.st.Cooldown = &until
 	if pause > l.o.MaxCooldown {
 		l.end(statusPaused, StopQuota, fmt.Sprintf("the limit is reset at %s, more than %s away; the same command goes on then", until.UTC().Format(time.RFC3339), l.o.MaxCooldown))
-		l.o.Turn.Say(l.st.Reason)
 	}
 }
 

@@ -133,31 +133,65 @@ func ProcessStart(pid int) string {
 }
 
 // KillRun ends the processes that a killed supervisor left behind: those that
-// carry the run's mark in their environment. It returns how many there were.
+// carry the run's mark in their environment. It returns how many there were,
+// when they are gone.
 func KillRun(runID string, _ int, _ string) (int, error) {
 	if runID == "" {
 		return 0, nil
 	}
 	mark := []byte(RunVariable + "=" + runID)
-	killed := 0
-	var errs error
+	killed := map[identity]bool{}
 	// A process may start another between listing and killing: repeat until a
-	// pass finds none.
+	// pass finds nobody new.
 	for range 20 {
-		found := 0
+		fresh := 0
 		for _, st := range allStats() {
-			if st.pid == os.Getpid() || st.state == 'Z' || !hasMark(st.pid, mark) {
+			id := identity{st.pid, st.start}
+			if st.pid == os.Getpid() || st.state == 'Z' || killed[id] || !hasMark(st.pid, mark) {
 				continue
 			}
-			found++
-			errs = errors.Join(errs, identity{st.pid, st.start}.kill())
+			if err := id.end(); err != nil {
+				return len(killed), err
+			}
+			killed[id] = true
+			fresh++
 		}
-		killed += found
-		if found == 0 || errs != nil {
+		if fresh == 0 {
 			break
 		}
 	}
-	return killed, errs
+	return len(killed), nil
+}
+
+// goneTimeout bounds the wait for a killed process, in milliseconds. Only one
+// that hangs inside the kernel takes longer.
+const goneTimeout = 5000
+
+// end kills a process and waits until it is gone.
+func (d identity) end() error {
+	fd, err := unix.PidfdOpen(d.pid, 0)
+	if err != nil {
+		return d.kill() // gone already, or a kernel without process descriptors
+	}
+	defer unix.Close(fd)
+	// The descriptor was opened first, so it is of the process that the check
+	// in kill finds, or of none that is killed.
+	if err := d.kill(); err != nil {
+		return err
+	}
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		n, err := unix.Poll(fds, goneTimeout)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return fmt.Errorf("wait for process %d to end: %w", d.pid, err)
+		case n == 0:
+			return fmt.Errorf("process %d does not end", d.pid)
+		}
+		return nil
+	}
 }
 
 func hasMark(pid int, mark []byte) bool {

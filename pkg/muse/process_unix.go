@@ -12,8 +12,10 @@ import (
 // processGroup is the group whose leader is the started process.
 type processGroup struct{ pid int }
 
+// prepare gives the process a session of its own: its group is then its own
+// too, and it has no terminal on which it could stop and wait for a person.
 func (g *processGroup) prepare(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
 func (g *processGroup) adopt(cmd *exec.Cmd) error {

@@ -262,7 +262,8 @@ func (s *supervision) conclude(res *Result, cause, violation error) {
 		s.diags.Add(DiagStdoutHeld, 0, "a descendant kept stdout open after the exit")
 	}
 	out := s.collector.Finish(s.reader, res.Ended)
-	res.Outcome, res.Health = out, s.health
+	idle := s.health.Idle
+	res.Outcome, res.Health = out, s.watch.Observe(res.Ended)
 	if res.SessionID == "" {
 		res.SessionID = out.SessionID
 	}
@@ -271,6 +272,9 @@ func (s *supervision) conclude(res *Result, cause, violation error) {
 		violation = strictOutcome(s.diags, out)
 	}
 	res.Failure = Explain(res.Class, out, res.StderrTail)
+	if (res.Class == ClassKilled || res.Class == ClassTerminated) && out.Reason == nil {
+		res.Failure.Reason = "the process was ended: " + res.Exit.String()
+	}
 	switch {
 	case violation != nil:
 		res.Class, res.Failure = ClassStrict, &Failure{Reason: violation.Error()}
@@ -279,7 +283,7 @@ func (s *supervision) conclude(res *Result, cause, violation error) {
 			s.diags.Add(DiagEmptyReply, 0, "the run completed without a reply")
 		}
 	case errors.Is(cause, errStalled):
-		res.Class, res.Failure = ClassStalled, &Failure{Reason: fmt.Sprintf("no activity for %s", s.health.Idle.Round(time.Second)), Transient: true}
+		res.Class, res.Failure = ClassStalled, &Failure{Reason: fmt.Sprintf("no activity for %s", idle.Round(time.Second)), Transient: true}
 	case errors.Is(cause, context.DeadlineExceeded):
 		res.Class, res.Failure = ClassTimedOut, &Failure{Reason: "the time limit was reached"}
 	case cause != nil:
