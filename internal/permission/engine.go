@@ -21,6 +21,9 @@ type Config struct {
 	// Workspace is the real path of the workspace root. Home and Temp are the
 	// home directory and the private temporary directory of commands.
 	Workspace, Home, Temp string
+	// Scratch are the directories that the sandbox gives commands privately;
+	// nil stands for /tmp and /var/tmp.
+	Scratch []string
 	// Grant is what the session may do at most.
 	Grant Grant
 	// Reviewer says who is asked about held actions.
@@ -97,7 +100,7 @@ func New(cfg Config) (*Engine, error) {
 
 // newPlace sets up what lines are judged against.
 func newPlace(cfg Config) *review.Place {
-	p := &review.Place{Space: paths.Space{Workspace: filepath.ToSlash(cfg.Workspace), Home: filepath.ToSlash(cfg.Home), Temp: filepath.ToSlash(cfg.Temp), Masks: cfg.Masks}}
+	p := &review.Place{Space: paths.Space{Workspace: filepath.ToSlash(cfg.Workspace), Home: filepath.ToSlash(cfg.Home), Temp: filepath.ToSlash(cfg.Temp), Scratch: cfg.Scratch, Masks: cfg.Masks}}
 	if cfg.Lexical {
 		return p
 	}

@@ -20,6 +20,9 @@ type Space struct {
 	// Home is the user's home directory, Temp the private temporary directory
 	// of the sandbox.
 	Home, Temp string
+	// Scratch are the temporary directories that the sandbox keeps private; nil
+	// stands for /tmp and /var/tmp.
+	Scratch []string
 	// Links resolves the links of an absolute path as far as it exists; nil
 	// judges paths by their text alone.
 	Links func(string) (string, error)
@@ -89,16 +92,24 @@ func (s *Space) write(p string) Area {
 			return inWorkspace(rest)
 		}
 	}
-	for _, t := range []string{s.Temp, "/tmp", "/var/tmp", "/dev/shm"} {
-		if t == "" || t == "/" {
-			continue
+	if s.Temp != "" && s.Temp != "/" {
+		if _, ok := below(p, s.Temp); ok {
+			return Scratch
 		}
+	}
+	scratch := s.Scratch
+	if scratch == nil {
+		scratch = defaultScratch
+	}
+	for _, t := range scratch {
 		if _, ok := below(p, t); ok {
 			return Scratch
 		}
 	}
 	return Outside
 }
+
+var defaultScratch = []string{"/tmp", "/var/tmp"}
 
 // inWorkspace judges a path relative to the workspace.
 func inWorkspace(rel string) Area {

@@ -15,7 +15,7 @@ var homeSecrets = sync.OnceValue(func() [][]string {
 		".config/git/credentials", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".mozilla",
 		".local/share/muse", ".local/share/keyrings", ".claude", ".codex", ".gemini",
 		"Library/Keychains", "Library/Application Support/Google/Chrome", "Library/Application Support/Firefox",
-		".netrc", "_netrc", ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".vault-token",
+		".netrc", ".git-credentials", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf", ".vault-token",
 		".boto", ".s3cfg", ".dockercfg", ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials",
 		".bash_history", ".zsh_history", ".sh_history", ".python_history", ".node_repl_history", ".psql_history",
 		".mysql_history", ".sqlite_history", ".history", ".local/share/fish/fish_history",
