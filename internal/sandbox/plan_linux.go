@@ -15,7 +15,6 @@ import (
 
 	"github.com/openmuse/muse/internal/sandbox/layout"
 	"github.com/openmuse/muse/internal/sandbox/repository"
-	"github.com/openmuse/muse/internal/sandbox/reserve"
 )
 
 // Where our own things are inside.
@@ -39,9 +38,9 @@ type planner struct {
 
 // makePlan is the view for the protected names and repositories that exist
 // now. The order of the steps is the order of the mounts.
-func (s *Session) makePlan(held []reserve.Name, found []rootFound) (*layout.Plan, error) {
+func (s *Session) makePlan(names held, found []rootFound) (*layout.Plan, error) {
 	p := &planner{s: s, pinned: map[string]bool{}}
-	for _, n := range held {
+	for _, n := range names.roots {
 		p.names = append(p.names, n.Path)
 	}
 	masks := p.existingMasks()
@@ -56,6 +55,11 @@ func (s *Session) makePlan(held []reserve.Name, found []rootFound) (*layout.Plan
 	for _, path := range slices.Concat(places, p.names) {
 		p.add(layout.ReadOnly, path, path)
 		p.plan.Protected = append(p.plan.Protected, path)
+	}
+	if s.git != nil {
+		if err := s.git.mounts(p, names.git); err != nil {
+			return nil, err
+		}
 	}
 	p.caches()
 	for _, path := range masks {

@@ -27,6 +27,8 @@ type run struct {
 
 	names  bool // protected names are held
 	before []rootFound
+	// unwelcome is what was in the repository that is open for commits.
+	unwelcome map[string]bool
 
 	host  *channel
 	child *os.File
@@ -48,15 +50,18 @@ func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
 		}
 		r.launcher = l
 	}
-	held, err := s.acquire()
+	names, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
 	r.names = true
+	if s.git != nil {
+		r.unwelcome = s.git.unwelcome()
+	}
 	if r.before, err = s.scan(); err != nil {
 		return nil, err
 	}
-	plan, err := s.makePlan(held, r.before)
+	plan, err := s.makePlan(names, r.before)
 	if err != nil {
 		return nil, err
 	}
@@ -227,6 +232,7 @@ func (r *run) finish() error {
 	}
 	if r.before != nil && !r.trial {
 		failed = also(failed, r.session.judge(r.before))
+		failed = also(failed, r.session.judgeGit(r.unwelcome))
 	}
 	if r.names {
 		failed = also(failed, r.session.releaseNames())

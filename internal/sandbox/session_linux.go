@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type system struct {
 	helperID programID
 	guards   []guard       // one a writable root
 	limit    time.Duration // for one confirmation
+	git      *gitWrite     // nil unless the repository is open for commits
 
 	choose   sync.Mutex
 	launcher launcher // nil until one has passed its check
@@ -62,11 +64,16 @@ func (s *Session) open() error {
 		cache = filepath.Join("/tmp", ".cache")
 	}
 	s.settings = s.buildSettings(cache, "/tmp", s.spec.Network == ProxyOnly)
+	if s.spec.GitWrite {
+		if s.git, err = s.openGitWrite(); err != nil {
+			return errors.Join(err, s.close())
+		}
+	}
 	for _, root := range s.spec.roots {
 		names := s.namesFor(root)
 		s.guards = append(s.guards, guard{
 			root:    root,
-			names:   reserve.New(root, workspaceDir(s.spec.StateDir, root), names),
+			names:   reserve.New(root, workspaceDir(s.spec.StateDir, root), s.withoutOpened(root, names)),
 			scanner: repository.NewScanner(root, names),
 		})
 	}
@@ -81,6 +88,14 @@ func (s *Session) namesFor(root string) []string {
 		names = append(names, "config", "config.worktree", "hooks", "info", "modules", "worktrees")
 	}
 	return names
+}
+
+// withoutOpened leaves out a repository that is open for commits: it is
+// protected entry by entry.
+func (s *Session) withoutOpened(root string, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return s.git != nil && s.git.dir == filepath.Join(root, n)
+	})
 }
 
 // prepareHost notes what the host looks like, to tell the inside from it.
@@ -111,29 +126,52 @@ func (s *Session) close() error {
 // TempDir is where the commands' /tmp is on the host.
 func (s *Session) TempDir() string { return s.state.tmp() }
 
-// acquire holds the protected names of every root.
-func (s *Session) acquire() ([]reserve.Name, error) {
-	var all []reserve.Name
-	for i, g := range s.guards {
-		held, err := g.names.Acquire()
-		if err != nil {
-			for _, done := range s.guards[:i] {
-				err = errors.Join(err, done.names.Release())
-			}
-			return nil, err
-		}
-		all = append(all, held...)
+// held are the protected names that exist while a command runs.
+type held struct {
+	roots []reserve.Name
+	git   []reserve.Name // in a repository that is open for commits
+}
+
+// keepers are everything that reserves names.
+func (s *Session) keepers() []*reserve.Keeper {
+	var all []*reserve.Keeper
+	for _, g := range s.guards {
+		all = append(all, g.names)
 	}
-	return all, nil
+	if s.git != nil {
+		all = append(all, s.git.names)
+	}
+	return all
+}
+
+// acquire holds the protected names.
+func (s *Session) acquire() (held, error) {
+	var h held
+	keepers := s.keepers()
+	for i, k := range keepers {
+		names, err := k.Acquire()
+		if err != nil {
+			for _, done := range keepers[:i] {
+				err = also(err, done.Release())
+			}
+			return held{}, err
+		}
+		if s.git != nil && k == s.git.names {
+			h.git = names
+		} else {
+			h.roots = append(h.roots, names...)
+		}
+	}
+	return h, nil
 }
 
 func (s *Session) releaseNames() error {
 	var err error
-	for _, g := range s.guards {
-		for _, path := range g.names.Disturbed() {
+	for _, k := range s.keepers() {
+		for _, path := range k.Disturbed() {
 			s.notify("placeholder-removed", path, "%s was reserved while commands ran, and something outside of the sandbox changed it", path)
 		}
-		err = errors.Join(err, g.names.Release())
+		err = also(err, k.Release())
 	}
 	return err
 }
@@ -175,6 +213,19 @@ func (s *Session) judge(before []rootFound) error {
 		}
 	}
 	return failed
+}
+
+// judgeGit sets aside what a command left in a repository that is open for
+// commits.
+func (s *Session) judgeGit(before map[string]bool) error {
+	if s.git == nil {
+		return nil
+	}
+	moved, err := s.git.setAside(before)
+	for _, path := range moved {
+		s.notify("repository-held", path, "a command made %s, from which git would run programs: it was renamed", path)
+	}
+	return err
 }
 
 func (s *Session) judgeOne(dir string, p repository.Place) error {
