@@ -43,8 +43,8 @@ type assembler struct {
 // a record.
 func (a *assembler) event(line int64, raw []byte) *Event {
 	a.line = line
-	t := &a.top
-	if !t[topPayloadType].isString() || t[topPayload].kind != kindObject {
+	m := &a.m
+	if !m[lnPayloadType].isString() || m[lnPayload].kind != kindObject {
 		if a.diags.full(DiagNotEnvelope) {
 			a.diags.count(DiagNotEnvelope)
 		} else {
@@ -53,22 +53,22 @@ func (a *assembler) event(line int64, raw []byte) *Event {
 		return nil
 	}
 	e := &Event{Line: line, Raw: raw}
-	a.typeName = a.types.text(t[topPayloadType])
+	a.typeName = a.types.text(m[lnPayloadType])
 	e.Envelope = Envelope{
-		SchemaVersion:        int(a.version(topSchema, "schema_version")),
-		ID:                   t[topID].text(),
-		StreamKind:           a.words.text(a.stream[0]),
-		StreamID:             a.ids.text(a.stream[1]),
-		RecordType:           a.words.text(t[topRecordType]),
-		Durability:           a.words.text(t[topDurability]),
-		CausationID:          a.ids.text(t[topCausation]),
+		SchemaVersion:        int(a.version(lnSchema, "schema_version")),
+		ID:                   m[lnID].text(),
+		StreamKind:           a.words.text(m[stKind]),
+		StreamID:             a.ids.text(m[stID]),
+		RecordType:           a.words.text(m[lnRecordType]),
+		Durability:           a.words.text(m[lnDurability]),
+		CausationID:          a.ids.text(m[lnCausation]),
 		PayloadType:          a.typeName,
-		PayloadSchemaVersion: int(a.version(topPayloadSchema, "payload_schema_version")),
+		PayloadSchemaVersion: int(a.version(lnPayloadSchema, "payload_schema_version")),
 	}
-	e.Sequence, _ = t[topSequence].integer()     // zero: not numbered
-	e.RecordedAt, _ = t[topRecordedAt].integer() // zero: no clock
-	e.CommandID = a.ids.text(a.f.commandID)
-	e.RunID = a.ids.text(a.f.runStreamID)
+	e.Sequence, _ = m[lnSequence].integer()     // zero: not numbered
+	e.RecordedAt, _ = m[lnRecordedAt].integer() // zero: no clock
+	e.CommandID = a.ids.text(m[plCommandID])
+	e.RunID = a.ids.text(m[rsID])
 	if a.duplicate != "" {
 		a.diags.Add(DiagDuplicateKey, line, "key %q stands twice in one object of %s", a.duplicate, a.typeName)
 	}
@@ -87,7 +87,7 @@ func (a *assembler) event(line int64, raw []byte) *Event {
 // version reads a version number; a missing or odd one is reported and read
 // as the known version.
 func (a *assembler) version(slot int, name string) int64 {
-	n, ok := a.top[slot].integer()
+	n, ok := a.m[slot].integer()
 	if !ok || n < 1 {
 		a.wrong(name, "a positive integer")
 		return schemaVersion
@@ -128,27 +128,27 @@ func (a *assembler) optional(v value, field string) *string {
 }
 
 func (a *assembler) payload() Payload {
-	f := &a.f
+	m := &a.m
 	switch a.typeName {
 	case TypeOutputDelta:
-		return &OutputDelta{Text: a.need(f.text, "text")}
+		return &OutputDelta{Text: a.need(m[plText], "text")}
 	case TypeToolResult:
 		return a.toolResult()
 	case TypeTaskLinked:
-		return &TaskLinked{TaskID: a.tasks.text(f.taskID)}
+		return &TaskLinked{TaskID: a.tasks.text(m[plTaskID])}
 	case TypeModelConfigured:
 		return &ModelConfigured{
-			ProviderID: a.may(f.providerID, "provider_id"), ProfileID: a.may(f.profileID, "profile_id"),
-			ModelID: a.need(f.modelID, "model_id"), DisplayLabel: a.may(f.label, "display_label"), Source: a.may(f.source, "source"),
+			ProviderID: a.may(m[plProviderID], "provider_id"), ProfileID: a.may(m[plProfileID], "profile_id"),
+			ModelID: a.need(m[plModelID], "model_id"), DisplayLabel: a.may(m[plLabel], "display_label"), Source: a.may(m[plSource], "source"),
 		}
 	case TypeCommandAccepted:
-		return &CommandAccepted{ClientID: a.may(f.clientID, "client_id"), CommandKind: a.may(f.commandKind, "command_kind")}
+		return &CommandAccepted{ClientID: a.may(m[plClientID], "client_id"), CommandKind: a.may(m[plCommandKind], "command_kind")}
 	case TypeRunLinked:
 		return &RunLinked{}
 	case TypeUserInput:
-		return &UserInput{Prompt: a.may(f.prompt, "prompt")}
+		return &UserInput{Prompt: a.may(m[plPrompt], "prompt")}
 	case TypeRunStarted:
-		return &RunStarted{Prompt: a.may(f.prompt, "prompt")}
+		return &RunStarted{Prompt: a.may(m[plPrompt], "prompt")}
 	case TypeWorkspaceBranch:
 		return a.branch()
 	}
@@ -165,70 +165,70 @@ func (a *assembler) payload() Payload {
 }
 
 func (a *assembler) task() Payload {
-	f, kind := &a.f, a.typeName[len(TaskPrefix):]
+	m, kind := &a.m, a.typeName[len(TaskPrefix):]
 	switch kind {
 	case "proposed", "accepted", "scheduled", "side_effect_intent", "started", "status", "output", "completed", "failed", "rejected", "cancelled":
 	default:
 		return &Unknown{}
 	}
-	if f.event.kind != kindObject {
+	if m[plEvent].kind != kindObject {
 		a.wrong("event", "an object")
 	}
-	t := &TaskEvent{Kind: kind, TaskID: a.tasks.text(f.evTask)}
+	t := &TaskEvent{Kind: kind, TaskID: a.tasks.text(m[evTaskID])}
 	if t.TaskID == "" {
-		t.TaskID = a.tasks.text(f.taskID)
+		t.TaskID = a.tasks.text(m[plTaskID])
 	}
 	if t.TaskID == "" {
 		a.wrong("task_id", "a string")
 	}
 	switch kind {
 	case "proposed":
-		t.TaskKind = a.need(f.evTaskKind, "task_kind")
+		t.TaskKind = a.need(m[evTaskKind], "task_kind")
 	case "scheduled":
-		t.IdempotencyKey = a.need(f.evKey, "idempotency_key")
+		t.IdempotencyKey = a.need(m[evKey], "idempotency_key")
 	case "side_effect_intent":
-		t.IdempotencyKey = a.need(f.evKey, "idempotency_key")
-		t.Operation = a.may(f.evOp, "operation")
-		t.PolicyDecision = a.may(f.evPolicy, "policy_decision")
-		t.ParentTaskID = a.may(f.evParent, "parent_task_id")
+		t.IdempotencyKey = a.need(m[evKey], "idempotency_key")
+		t.Operation = a.may(m[evOperation], "operation")
+		t.PolicyDecision = a.may(m[evPolicy], "policy_decision")
+		t.ParentTaskID = a.may(m[evParent], "parent_task_id")
 	case "started":
-		t.SpanID = a.may(f.evSpan, "span_id")
+		t.SpanID = a.may(m[evSpan], "span_id")
 	case "status":
-		t.Message = a.may(f.evMessage, "message")
-		t.Details = f.evDetails.raw
-		if f.evDetails.isString() {
+		t.Message = a.may(m[evMessage], "message")
+		t.Details = m[evDetails].raw
+		if m[evDetails].isString() {
 			t.Details = nil // details are an object; a bare string has no facts
 		}
 	case "output":
-		t.Chunk = a.need(f.evChunk, "chunk")
-		t.FinalResult = f.evFinal.kind == kindTrue
+		t.Chunk = a.need(m[evChunk], "chunk")
+		t.FinalResult = m[evFinal].kind == kindTrue
 	case "failed", "rejected", "cancelled":
-		t.Reason = a.may(f.evReason, "reason")
+		t.Reason = a.may(m[evReason], "reason")
 	}
 	return t
 }
 
 func (a *assembler) toolResult() Payload {
-	f := &a.f
+	m := &a.m
 	r := &ToolResult{
-		CallID: a.need(f.callID, "call_id"), Text: a.need(f.text, "text"),
-		ToolName: a.may(f.factTool, "correlation_facts.tool_name"), Outcome: a.may(f.factOutcome, "correlation_facts.outcome"),
+		CallID: a.need(m[plCallID], "call_id"), Text: a.need(m[plText], "text"),
+		ToolName: a.may(m[cfTool], "correlation_facts.tool_name"), Outcome: a.may(m[cfOutcome], "correlation_facts.outcome"),
 	}
-	if f.edit.kind == kindObject {
-		r.Edit = &EditFacts{ToolName: a.may(f.editTool, "edit_facts.tool_name"), Path: a.may(f.editPath, "edit_facts.path")}
-		r.Edit.Added, _ = f.editAdded.integer() // not every edit counts lines
+	if m[plEdit].kind == kindObject {
+		r.Edit = &EditFacts{ToolName: a.may(m[efTool], "edit_facts.tool_name"), Path: a.may(m[efPath], "edit_facts.path")}
+		r.Edit.Added, _ = m[efAdded].integer() // not every edit counts lines
 	}
 	return r
 }
 
 func (a *assembler) branch() Payload {
-	f := &a.f
+	m := &a.m
 	b := &WorkspaceBranch{
-		Root: a.may(f.recRoot, "workspace_root"), VCS: a.may(f.recVCS, "vcs"), RefKind: a.may(f.refKind, "reference.kind"),
-		RefName: a.may(f.refName, "reference.name"), Commit: a.may(f.recCommit, "commit"),
+		Root: a.may(m[rcRoot], "workspace_root"), VCS: a.may(m[rcVCS], "vcs"), RefKind: a.may(m[rfKind], "reference.kind"),
+		RefName: a.may(m[rfName], "reference.name"), Commit: a.may(m[rcCommit], "commit"),
 	}
-	if f.recDirty.kind == kindTrue || f.recDirty.kind == kindFalse {
-		dirty := f.recDirty.kind == kindTrue
+	if m[rcDirty].kind == kindTrue || m[rcDirty].kind == kindFalse {
+		dirty := m[rcDirty].kind == kindTrue
 		b.Dirty = &dirty
 	}
 	return b
@@ -238,13 +238,13 @@ func (a *assembler) branch() Payload {
 // more than this package knows (another word after the prefix) is still a
 // terminal: ignoring it would turn an ended run into an endless one.
 func (a *assembler) terminal() Payload {
-	f := &a.f
-	t := &Terminal{Terminal: a.need(f.terminal, "terminal"), Text: a.optional(f.text, "text"), Reason: a.optional(f.reason, "reason")}
+	m := &a.m
+	t := &Terminal{Terminal: a.need(m[plTerminal], "terminal"), Text: a.optional(m[plText], "text"), Reason: a.optional(m[plReason], "reason")}
 	if t.Terminal == "" {
 		t.Terminal = a.typeName[len(TerminalPrefix):]
 	}
 	if t.Terminal != TerminalCompleted {
-		t.Quota.addJSON(a.top[topPayload].raw)
+		t.Quota.addJSON(a.m[lnPayload].raw)
 	}
 	return t
 }

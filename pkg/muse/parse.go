@@ -2,95 +2,130 @@ package muse
 
 import "strings"
 
-// fields are the members of a payload this package reads, as views of the
-// line. One flat set serves every payload type, so a line is parsed in a
-// single pass whatever the order of its keys; reset by assignment of the zero
-// value for each line.
-type fields struct {
-	commandID, clientID, commandKind               value
-	runStreamID                                    value
-	providerID, profileID, modelID, label, source  value
-	prompt, text, callID, terminal, reason, taskID value
+// Members of a line this package reads, by the object they stand in. One flat
+// set serves every payload type, so a line is parsed in a single pass whatever
+// the order of its keys.
+const (
+	lnSchema = iota
+	lnID
+	lnStream
+	lnSequence
+	lnRecordedAt
+	lnRecordType
+	lnDurability
+	lnCausation
+	lnPayloadType
+	lnPayloadSchema
+	lnPayload
 
-	factTool, factOutcome         value
-	edit                          value
-	editTool, editPath, editAdded value
+	stKind
+	stID
 
-	event                                         value
-	evKind, evTask, evTaskKind, evKey, evOp       value
-	evPolicy, evParent, evSpan, evMessage         value
-	evDetails, evChunk, evFinal, evReason         value
-	recRoot, recVCS, recCommit, recDirty, refKind value
-	refName                                       value
+	plCommandID
+	plClientID
+	plCommandKind
+	plProviderID
+	plProfileID
+	plModelID
+	plLabel
+	plSource
+	plPrompt
+	plText
+	plCallID
+	plTerminal
+	plReason
+	plTaskID
+	plRunStream
+	plEvent
+	plFacts
+	plEdit
+	plRecord
+
+	rsID
+
+	cfTool
+	cfOutcome
+
+	efTool
+	efPath
+	efAdded
+
+	evKind
+	evTaskID
+	evTaskKind
+	evKey
+	evOperation
+	evPolicy
+	evParent
+	evSpan
+	evMessage
+	evDetails
+	evChunk
+	evFinal
+	evReason
+
+	rcRoot
+	rcVCS
+	rcCommit
+	rcDirty
+	rcReference
+
+	rfKind
+	rfName
+
+	slotCount
+)
+
+// object names one of the objects whose members are read.
+type object uint8
+
+const (
+	nowhere object = iota
+	inLine
+	inStream
+	inPayload
+	inRunStream
+	inFacts
+	inEdit
+	inEvent
+	inRecord
+	inReference
+)
+
+// members are the values found in a line, as views of it.
+type members [slotCount]value
+
+// reset forgets the values. Only the kinds are cleared: clearing the views too
+// would cost the garbage collector more than the parsing.
+func (m *members) reset() {
+	for i := range m {
+		m[i].kind = absent
+	}
 }
 
-// parser decodes one line at a time into the envelope's and the payload's
-// members.
+// parser decodes one line at a time.
 type parser struct {
 	scan      scanner
-	top       [12]value // by the top-level constants below
-	stream    [2]value  // kind, id
-	f         fields
-	duplicate string // a known key that stood twice in this line
+	m         members
+	duplicate string // a known key that stood twice in one object of this line
 }
-
-// Positions in parser.top.
-const (
-	topSchema = iota
-	topID
-	topStream
-	topSequence
-	topRecordedAt
-	topRecordType
-	topDurability
-	topCausation
-	topPayloadType
-	topPayloadSchema
-	topPayload
-)
 
 // parse scans a whole line. It fails only when the line is not one JSON
 // object.
 func (p *parser) parse(line []byte) error {
 	p.scan = scanner{data: line}
-	p.top, p.stream, p.f, p.duplicate = [12]value{}, [2]value{}, fields{}, ""
+	p.m.reset()
+	p.duplicate = ""
 	s := &p.scan
-	if !s.open() {
+	s.space()
+	if s.pos < len(line) && line[s.pos] != '{' {
 		if _, err := s.value(0); err != nil {
 			return err
 		}
 		return errNotObject
 	}
-	for first := true; ; first = false {
-		name, more, err := s.key(first)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		slot := topSlot(name.raw)
-		if slot < 0 {
-			if _, err := s.value(1); err != nil {
-				return err
-			}
-			continue
-		}
-		if p.top[slot].kind != absent {
-			p.duplicate = string(name.raw)
-		}
-		switch slot {
-		case topStream:
-			p.top[slot], err = p.object(p.streamMember)
-		case topPayload:
-			p.f = fields{}
-			p.top[slot], err = p.object(p.payloadMember)
-		default:
-			p.top[slot], err = s.value(1)
-		}
-		if err != nil {
-			return err
-		}
+	if _, err := p.object(inLine, 0); err != nil {
+		return err
 	}
 	if !s.atEnd() {
 		return errSyntax
@@ -98,43 +133,13 @@ func (p *parser) parse(line []byte) error {
 	return nil
 }
 
-func topSlot(name []byte) int {
-	switch string(name) {
-	case "schema_version":
-		return topSchema
-	case "id":
-		return topID
-	case "stream":
-		return topStream
-	case "sequence":
-		return topSequence
-	case "recorded_at":
-		return topRecordedAt
-	case "record_type":
-		return topRecordType
-	case "durability":
-		return topDurability
-	case "causation_id":
-		return topCausation
-	case "payload_type":
-		return topPayloadType
-	case "payload_schema_version":
-		return topPayloadSchema
-	case "payload":
-		return topPayload
-	default:
-		return -1
-	}
-}
-
-// object scans a value; when it is an object, member is asked for each key
-// where its value goes and may scan the value itself (handled true).
-func (p *parser) object(member func(name []byte) (slot *value, handled bool, err error)) (value, error) {
+// object scans a value; when it is an object, its members go where slot says.
+func (p *parser) object(in object, depth int) (value, error) {
 	s := &p.scan
 	s.space()
 	start := s.pos
 	if !s.open() {
-		return s.value(1)
+		return s.value(depth)
 	}
 	for first := true; ; first = false {
 		name, more, err := s.key(first)
@@ -144,176 +149,204 @@ func (p *parser) object(member func(name []byte) (slot *value, handled bool, err
 		if !more {
 			return value{s.data[start:s.pos], kindObject}, nil
 		}
-		slot, handled, err := member(name.raw)
-		if err != nil {
-			return value{}, err
-		}
-		if handled {
+		at, inner := slot(in, name.raw)
+		if at < 0 {
+			if _, err := s.value(depth + 1); err != nil {
+				return value{}, err
+			}
 			continue
 		}
-		v, err := s.value(2)
+		if p.m[at].kind != absent {
+			p.duplicate = string(name.raw)
+			p.forget(inner)
+		}
+		if inner == nowhere {
+			p.m[at], err = s.value(depth + 1)
+		} else {
+			p.m[at], err = p.object(inner, depth+1)
+		}
 		if err != nil {
 			return value{}, err
 		}
-		if slot != nil {
-			if slot.kind != absent {
-				p.duplicate = string(name.raw)
-			}
-			*slot = v
+	}
+}
+
+// forget drops what an earlier object of the same name held: the last one
+// counts, whole.
+func (p *parser) forget(in object) {
+	var from, to int
+	switch in {
+	case inStream:
+		from, to = stKind, stID+1
+	case inPayload:
+		from, to = plCommandID, slotCount
+	case inRunStream:
+		from, to = rsID, rsID+1
+	case inFacts:
+		from, to = cfTool, cfOutcome+1
+	case inEdit:
+		from, to = efTool, efAdded+1
+	case inEvent:
+		from, to = evKind, evReason+1
+	case inRecord:
+		from, to = rcRoot, slotCount // its reference stands behind it
+	case inReference:
+		from, to = rfKind, rfName+1
+	}
+	for i := from; i < to; i++ {
+		p.m[i].kind = absent
+	}
+}
+
+// slot says where a member goes, and which object it is when its own members
+// are wanted; at is negative for a member that is not read.
+func slot(in object, name []byte) (at int, inner object) {
+	switch in {
+	case inLine:
+		switch string(name) {
+		case "schema_version":
+			return lnSchema, nowhere
+		case "id":
+			return lnID, nowhere
+		case "stream":
+			return lnStream, inStream
+		case "sequence":
+			return lnSequence, nowhere
+		case "recorded_at":
+			return lnRecordedAt, nowhere
+		case "record_type":
+			return lnRecordType, nowhere
+		case "durability":
+			return lnDurability, nowhere
+		case "causation_id":
+			return lnCausation, nowhere
+		case "payload_type":
+			return lnPayloadType, nowhere
+		case "payload_schema_version":
+			return lnPayloadSchema, nowhere
+		case "payload":
+			return lnPayload, inPayload
+		}
+	case inStream:
+		switch string(name) {
+		case "kind":
+			return stKind, nowhere
+		case "id":
+			return stID, nowhere
+		}
+	case inPayload:
+		switch string(name) {
+		case "command_id":
+			return plCommandID, nowhere
+		case "client_id":
+			return plClientID, nowhere
+		case "command_kind":
+			return plCommandKind, nowhere
+		case "provider_id":
+			return plProviderID, nowhere
+		case "profile_id":
+			return plProfileID, nowhere
+		case "model_id":
+			return plModelID, nowhere
+		case "display_label":
+			return plLabel, nowhere
+		case "source":
+			return plSource, nowhere
+		case "prompt":
+			return plPrompt, nowhere
+		case "text":
+			return plText, nowhere
+		case "call_id":
+			return plCallID, nowhere
+		case "terminal":
+			return plTerminal, nowhere
+		case "reason":
+			return plReason, nowhere
+		case "task_id":
+			return plTaskID, nowhere
+		case "run_stream":
+			return plRunStream, inRunStream
+		case "event":
+			return plEvent, inEvent
+		case "correlation_facts":
+			return plFacts, inFacts
+		case "edit_facts":
+			return plEdit, inEdit
+		case "record":
+			return plRecord, inRecord
+		}
+	case inRunStream:
+		switch string(name) {
+		case "id":
+			return rsID, nowhere
+		}
+	case inFacts:
+		switch string(name) {
+		case "tool_name":
+			return cfTool, nowhere
+		case "outcome":
+			return cfOutcome, nowhere
+		}
+	case inEdit:
+		switch string(name) {
+		case "tool_name":
+			return efTool, nowhere
+		case "path":
+			return efPath, nowhere
+		case "added":
+			return efAdded, nowhere
+		}
+	case inEvent:
+		switch string(name) {
+		case "kind":
+			return evKind, nowhere
+		case "task_id":
+			return evTaskID, nowhere
+		case "task_kind":
+			return evTaskKind, nowhere
+		case "idempotency_key":
+			return evKey, nowhere
+		case "operation":
+			return evOperation, nowhere
+		case "policy_decision":
+			return evPolicy, nowhere
+		case "parent_task_id":
+			return evParent, nowhere
+		case "span_id":
+			return evSpan, nowhere
+		case "message":
+			return evMessage, nowhere
+		case "details":
+			return evDetails, nowhere
+		case "chunk":
+			return evChunk, nowhere
+		case "final_result":
+			return evFinal, nowhere
+		case "reason":
+			return evReason, nowhere
+		}
+	case inRecord:
+		switch string(name) {
+		case "workspace_root":
+			return rcRoot, nowhere
+		case "vcs":
+			return rcVCS, nowhere
+		case "commit":
+			return rcCommit, nowhere
+		case "dirty":
+			return rcDirty, nowhere
+		case "reference":
+			return rcReference, inReference
+		}
+	case inReference:
+		switch string(name) {
+		case "kind":
+			return rfKind, nowhere
+		case "name":
+			return rfName, nowhere
 		}
 	}
-}
-
-func (p *parser) streamMember(name []byte) (*value, bool, error) {
-	switch string(name) {
-	case "kind":
-		return &p.stream[0], false, nil
-	case "id":
-		return &p.stream[1], false, nil
-	}
-	return nil, false, nil
-}
-
-func (p *parser) payloadMember(name []byte) (*value, bool, error) {
-	f := &p.f
-	switch string(name) {
-	case "command_id":
-		return &f.commandID, false, nil
-	case "client_id":
-		return &f.clientID, false, nil
-	case "command_kind":
-		return &f.commandKind, false, nil
-	case "provider_id":
-		return &f.providerID, false, nil
-	case "profile_id":
-		return &f.profileID, false, nil
-	case "model_id":
-		return &f.modelID, false, nil
-	case "display_label":
-		return &f.label, false, nil
-	case "source":
-		return &f.source, false, nil
-	case "prompt":
-		return &f.prompt, false, nil
-	case "text":
-		return &f.text, false, nil
-	case "call_id":
-		return &f.callID, false, nil
-	case "terminal":
-		return &f.terminal, false, nil
-	case "reason":
-		return &f.reason, false, nil
-	case "task_id":
-		return &f.taskID, false, nil
-	case "run_stream":
-		_, err := p.object(p.runStreamMember)
-		return nil, true, err
-	case "event":
-		v, err := p.object(p.eventMember)
-		f.event = v
-		return nil, true, err
-	case "correlation_facts":
-		_, err := p.object(p.factsMember)
-		return nil, true, err
-	case "edit_facts":
-		v, err := p.object(p.editMember)
-		f.edit = v
-		return nil, true, err
-	case "record":
-		_, err := p.object(p.recordMember)
-		return nil, true, err
-	}
-	return nil, false, nil
-}
-
-func (p *parser) runStreamMember(name []byte) (*value, bool, error) {
-	if string(name) == "id" {
-		return &p.f.runStreamID, false, nil
-	}
-	return nil, false, nil
-}
-
-func (p *parser) factsMember(name []byte) (*value, bool, error) {
-	switch string(name) {
-	case "tool_name":
-		return &p.f.factTool, false, nil
-	case "outcome":
-		return &p.f.factOutcome, false, nil
-	}
-	return nil, false, nil
-}
-
-func (p *parser) editMember(name []byte) (*value, bool, error) {
-	switch string(name) {
-	case "tool_name":
-		return &p.f.editTool, false, nil
-	case "path":
-		return &p.f.editPath, false, nil
-	case "added":
-		return &p.f.editAdded, false, nil
-	}
-	return nil, false, nil
-}
-
-func (p *parser) eventMember(name []byte) (*value, bool, error) {
-	f := &p.f
-	switch string(name) {
-	case "kind":
-		return &f.evKind, false, nil
-	case "task_id":
-		return &f.evTask, false, nil
-	case "task_kind":
-		return &f.evTaskKind, false, nil
-	case "idempotency_key":
-		return &f.evKey, false, nil
-	case "operation":
-		return &f.evOp, false, nil
-	case "policy_decision":
-		return &f.evPolicy, false, nil
-	case "parent_task_id":
-		return &f.evParent, false, nil
-	case "span_id":
-		return &f.evSpan, false, nil
-	case "message":
-		return &f.evMessage, false, nil
-	case "details":
-		return &f.evDetails, false, nil
-	case "chunk":
-		return &f.evChunk, false, nil
-	case "final_result":
-		return &f.evFinal, false, nil
-	case "reason":
-		return &f.evReason, false, nil
-	}
-	return nil, false, nil
-}
-
-func (p *parser) recordMember(name []byte) (*value, bool, error) {
-	f := &p.f
-	switch string(name) {
-	case "workspace_root":
-		return &f.recRoot, false, nil
-	case "vcs":
-		return &f.recVCS, false, nil
-	case "commit":
-		return &f.recCommit, false, nil
-	case "dirty":
-		return &f.recDirty, false, nil
-	case "reference":
-		_, err := p.object(p.referenceMember)
-		return nil, true, err
-	}
-	return nil, false, nil
-}
-
-func (p *parser) referenceMember(name []byte) (*value, bool, error) {
-	switch string(name) {
-	case "kind":
-		return &p.f.refKind, false, nil
-	case "name":
-		return &p.f.refName, false, nil
-	}
-	return nil, false, nil
+	return -1, nowhere
 }
 
 // payloadTypeOf guesses the payload type of a line that was too long to read
