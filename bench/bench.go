@@ -25,7 +25,6 @@ type bench struct {
 	root     string // everything it writes is in here
 	self     string
 	muse     string // the binary
-	git      bool
 	noise    *process.Noise
 	report   report
 }

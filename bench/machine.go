@@ -52,7 +52,6 @@ func measureSync(dir string) float64 {
 	if err != nil {
 		return -1
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
 	line := make([]byte, 1<<10)
 	var took []time.Duration

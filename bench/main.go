@@ -83,7 +83,7 @@ func (e *usageError) Error() string { return e.message }
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(io.Discard) // errors are printed once, by main
 	f.IntVar(&o.runs, "n", 7, "runs of each kind; --version runs twice as often, runs of 50 steps and more half as often")
 	steps := f.String("steps", "1,20,100", "lengths of the runs in steps")
 	f.BoolVar(&o.peers, "peers", true, "also measure the agents on PATH (codex, claude, opencode, crush, pi, gemini)")
@@ -96,9 +96,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.dir, "dir", "", "where to work (default: a new directory in the user's cache, removed afterwards)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(stderr)
+			f.Usage()
 			return nil, err
 		}
-		return nil, &usageError{err.Error()}
+		return nil, &usageError{err.Error() + "; -h lists the flags"}
 	}
 	if f.NArg() > 0 {
 		return nil, &usageError{fmt.Sprintf("unexpected argument %q", f.Arg(0))}

@@ -39,7 +39,6 @@ func RunTraced(ctx context.Context, s Spec, file string) (Trace, error) {
 	if err != nil {
 		return Trace{}, err
 	}
-	defer os.Remove(file)
 	s.Args = append([]string{strace, "-f", "-qq", "-s", "0", "-e", "signal=none", "-e", "trace=" + traced, "-o", file}, s.Args...)
 	c, err := Run(ctx, s)
 	if err != nil {
