@@ -106,6 +106,9 @@ func (c *candidate) fail(what string, err error) {
 
 // rounds runs fn for every candidate in turn, n times over.
 func (b *bench) rounds(ctx context.Context, what string, n int, all []*candidate, fn func(context.Context, *candidate) error) {
+	if ctx.Err() != nil {
+		return
+	}
 	b.sayf("%s: %d round(s)", what, n)
 	for range n {
 		for _, c := range all {
