@@ -70,6 +70,8 @@ func strayBrace(parts []syntax.WordPart) bool {
 				i++
 			case '{':
 				open = true
+			case '}':
+				open = false
 			case ',':
 				inner = inner || open
 			case '.':
@@ -77,7 +79,7 @@ func strayBrace(parts []syntax.WordPart) bool {
 			}
 		}
 	}
-	return open && inner
+	return inner
 }
 
 // expandParts multiplies out the alternatives of a list of parts.

@@ -232,6 +232,9 @@ func constantArithmetic(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		s := x.Lit()
+		if hex, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok && hex != "" {
+			return strings.Trim(hex, "0123456789abcdef") == ""
+		}
 		if s == "" {
 			return false
 		}

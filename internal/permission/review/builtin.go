@@ -328,3 +328,10 @@ func sysctlAssign(j *judge, a *scanned) {
 		}
 	}
 }
+
+// judgeMount lets the question through what is mounted.
+func judgeMount(j *judge) {
+	if len(j.args) > 0 || j.s.Appended {
+		j.stop(Dangerous, "changes disks or mounts")
+	}
+}

@@ -54,6 +54,10 @@ func judgeGit(j *judge) {
 	if !c.free {
 		for _, w := range g.a.operands {
 			j.read(w)
+			if _, file, ok := strings.Cut(w.Value, ":"); ok {
+				// "HEAD:path" names a file of a commit.
+				j.read(part(w, file))
+			}
 		}
 	}
 	switch {

@@ -138,7 +138,7 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		return false
 	}})
 	add("clean", gitCommand{syntax: syntax{values: "e", long: []string{"--exclude"}}, fn: func(g *gitCall) bool {
-		if g.a.option("-n", "--dry-run") == nil || g.a.option("-f", "--force") != nil {
+		if g.a.option("-n", "--dry-run") == nil {
 			g.j.stop(Dangerous, "git clean removes files")
 		}
 		return false

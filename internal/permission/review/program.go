@@ -244,6 +244,9 @@ func contains(list []string, s string) bool {
 
 func (j *judge) operands(r *rule, a *scanned) {
 	n := len(a.operands)
+	if j.s.Appended && (r.operands == writesAll || r.operands == writesLast) {
+		j.flag(Tampering, j.name+" writes files that are not known")
+	}
 	for i, w := range a.operands {
 		if i < r.skip {
 			continue

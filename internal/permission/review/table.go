@@ -56,7 +56,7 @@ func readers() []group {
 			unexpand column paste join tsort sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5
 			base64 base32 basenc readlink realpath pwd whoami id groups uname uptime free arch nproc getconf locale tty cal
 			printenv env w who users tokei cloc scc numfmt ptx factor nm objdump readelf size c++filt addr2line zcat bzcat
-			xzcat lscpu lsblk vmstat exa eza look pgrep pstree rev getent lsusb lspci nice top`, rule{}),
+			xzcat lscpu lsblk vmstat exa eza look pgrep pstree rev getent lsusb lspci nice top bc ncal`, rule{}),
 		read(`echo true false : sleep basename dirname seq expr yes tr logname`, rule{text: true}),
 		read(`grep egrep fgrep`, rule{
 			syntax: syntax{values: "ABCDdefm", long: []string{"--regexp", "--file", "--max-count", "--context", "--after-context", "--before-context", "--include", "--exclude", "--exclude-dir", "--label", "--exclude-from"}},
@@ -104,6 +104,7 @@ func readers() []group {
 		{`ag ack`, rule{class: Unknown, why: "searches with settings of its own", stop: []string{"--pager", "--pass-through"}, loose: true, text: true, fn: patternFirst("--match"), version: true}},
 		{`man`, rule{whole: judgeMan}},
 		{`bat batcat`, rule{class: Unknown, why: "may start a pager", stop: []string{"--pager", "--config-file"}, loose: true, version: true}},
+		{`mount`, rule{whole: judgeMount}},
 		{`sysctl`, rule{class: Unknown, why: "reads settings of the kernel", danger: []string{"-w", "--write", "-p", "--load", "-f", "--system"}, text: true, version: true, fn: sysctlAssign}},
 		{`ldd`, rule{class: Unknown, why: "ldd may start the file it looks at"}},
 	}

@@ -52,6 +52,7 @@ func builders() []group {
 			inside: []string{"-f", "--file", "-I", "--init-script", "-p", "--project-dir", "--build-file", "--directory", "--package-path"},
 			stop:   []string{"-s", "--settings", "--global-settings", "-e", "--eval"}, exact: []string{"--exclude-task"}, fn: buildCommands,
 		}),
+		build(`nodemon`, rule{syntax: syntax{values: "xewi", long: []string{"--exec", "--watch", "--ext", "--ignore"}}, stop: []string{"-x", "--exec"}, loose: true}),
 		build(`go`, rule{whole: judgeGo}),
 		build(`cargo`, rule{whole: judgeCargo}),
 	}

@@ -53,15 +53,17 @@ func onlySubcommands(list, why string) func(*judge) {
 	}
 }
 
-// curlPlain are the options of curl that neither send data nor leave the gate
-// nor read a file.
-var curlPlain = strings.Fields(`-s -S -f -L -i -I -v -g -N -j -4 -6 -# -w -H -m -X -A -e -G -0 -O -o -D -R -C -r -Z -a
-	--silent --show-error --fail --fail-with-body --fail-early --location --include --head --verbose --globoff --no-buffer
-	--ipv4 --ipv6 --progress-bar --no-progress-meter --write-out --header --max-time --connect-timeout --request --user-agent --referer
-	--url --output --dump-header --remote-name --remote-name-all --remote-time --create-dirs --output-dir --compressed --retry --retry-delay --retry-max-time
-	--retry-connrefused --retry-all-errors --http1.0 --http1.1 --http2 --http3 --http2-prior-knowledge --tlsv1.2 --tlsv1.3 --max-redirs --max-filesize --limit-rate --range
-	--continue-at --parallel --proto --proto-default --proto-redir --no-keepalive --keepalive-time --styled-output --no-styled-output --path-as-is --get --raw --tr-encoding
-	--speed-limit --speed-time --no-clobber --skip-existing --fail-early --expect100-timeout --no-alpn --no-sessionid --junk-session-cookies`)
+// curlStops are the options of curl that send data, leave the gate, weaken what
+// the gate counts on, or take commands and secrets from files.
+var curlStops = strings.Fields(`-d -F -T -K -x -k -J -Q -n -U --data --data-raw --data-binary --data-ascii --data-urlencode --json --form --form-string
+	--upload-file --config --proxy --preproxy --proxy-user --proxy-header --proxy-insecure --noproxy --socks4 --socks4a --socks5 --socks5-hostname
+	--unix-socket --abstract-unix-socket --resolve --connect-to --interface --insecure --doh-url --doh-insecure --dns-servers --dns-interface
+	--dns-ipv4-addr --dns-ipv6-addr --remote-header-name --quote --postquote --prequote --netrc --netrc-file --netrc-optional --engine --url-query
+	--variable --expand-url --expand-data --expand-header --mail-from --mail-rcpt --telnet-option --libcurl --hsts --alt-svc --trace --trace-ascii --stderr
+	--proto-default --krb --ftp-port --proxytunnel --haproxy-protocol --random-file --egd-file --ssh-key --pubkey`)
+
+// curlExact are options of their own that look like abbreviations of those.
+var curlExact = []string{"--proto", "--url", "--next", "--tr-encoding"}
 
 func judgeCurl(j *judge) {
 	if len(j.args) == 1 && (j.args[0].Value == "-V" || j.args[0].Value == "-h") {
@@ -83,7 +85,7 @@ func judgeCurl(j *judge) {
 	}
 	named := false
 	for _, o := range a.opts {
-		if !contains(curlPlain, o.name) {
+		if !contains(curlExact, o.name) && meansAny(o.name, curlStops) {
 			j.stop(Dangerous, "curl "+o.name+" sends data, reads files or leaves the gate")
 			continue
 		}
@@ -93,7 +95,7 @@ func judgeCurl(j *judge) {
 			if !v.Known || v.Value != "GET" && v.Value != "HEAD" && v.Value != "OPTIONS" {
 				j.stop(Dangerous, "curl -X "+v.Text+" changes something at the other end")
 			}
-		case "-o", "--output", "-D", "--dump-header":
+		case "-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--etag-save":
 			if v.Value != "-" {
 				j.write(v)
 			}
@@ -111,6 +113,10 @@ func judgeCurl(j *judge) {
 			}
 		case "--url":
 			j.address(v, named)
+		default:
+			if o.has {
+				j.read(v)
+			}
 		}
 	}
 	for _, w := range a.operands {
@@ -142,10 +148,10 @@ func (j *judge) address(w shell.Word, saves bool) {
 	}
 }
 
-var wgetPlain = strings.Fields(`-q -v -nv -nc -c -S -4 -6 -N -O -t -T -U -w -o -a -E -nd -nH
-	--quiet --verbose --no-verbose --no-clobber --continue --server-response --timestamping --output-document --tries --timeout --user-agent
-	--wait --spider --show-progress --progress --no-check-timestamp --max-redirect --header --inet4-only --inet6-only --content-on-error --retry-connrefused
-	--waitretry --limit-rate --https-only --output-file --append-output --compression --no-directories --method --no-cache`)
+// wgetStops are the options of wget that do the same.
+var wgetStops = strings.Fields(`-e -i -P -B --post-data --post-file --body-data --body-file --execute --config --use-askpass --input-file --base
+	--directory-prefix --no-check-certificate --load-cookies --save-cookies --certificate --private-key --ca-directory --bind-address --dns-servers
+	--no-proxy --rejected-log --warc-file --http-password --ftp-password --password --ask-password --trust-server-names --content-disposition --secure-protocol`)
 
 func judgeWget(j *judge) {
 	j.atLeast(Network, "fetches through the network gate")
@@ -164,7 +170,7 @@ func judgeWget(j *judge) {
 		if o.name == "-n" || i > 0 && a.opts[i-1].name == "-n" {
 			continue
 		}
-		if !contains(wgetPlain, o.name) {
+		if o.name != "--content-on-error" && meansAny(o.name, wgetStops) {
 			j.stop(Dangerous, "wget "+o.name+" sends data, reads files or leaves the gate")
 			continue
 		}

@@ -248,7 +248,7 @@ func judgeTar(j *judge) {
 	if !list {
 		j.atLeast(Edit, "packs or unpacks an archive")
 	}
-	moved := false
+	moved, from := false, ""
 	for _, o := range a.opts {
 		if o.name != "-C" && !means(o.name, "--directory") {
 			continue
@@ -258,6 +258,7 @@ func judgeTar(j *judge) {
 			j.write(o.value)
 		} else {
 			j.read(o.value)
+			from = o.value.Value + "/"
 		}
 	}
 	for _, o := range a.opts {
@@ -278,6 +279,9 @@ func judgeTar(j *judge) {
 	if !extract {
 		for _, w := range a.operands {
 			j.read(w)
+			if from != "" && !path.IsAbs(w.Value) {
+				j.read(part(w, from+w.Value))
+			}
 		}
 	}
 	if !list {

@@ -11,7 +11,7 @@ func stoppers() []group {
 	return []group{
 		stop(Dangerous, "removes files", `rm unlink shred srm wipe trash trash-put rimraf`),
 		stop(Dangerous, "changes who may use a file", `chown chgrp setfacl setcap chattr chcon chflags xattr`),
-		stop(Dangerous, "changes disks or mounts", `mkfs fdisk gdisk sgdisk parted sfdisk cfdisk wipefs mkswap swapon swapoff mount umount losetup cryptsetup
+		stop(Dangerous, "changes disks or mounts", `mkfs fdisk gdisk sgdisk parted sfdisk cfdisk wipefs mkswap swapon swapoff umount losetup cryptsetup
 			lvm pvcreate vgcreate lvcreate lvremove zfs zpool btrfs dmsetup mdadm blkdiscard hdparm e2fsck fsck resize2fs tune2fs diskutil hdiutil`),
 		stop(Dangerous, "ends processes that it does not name by number", `pkill killall killall5 skill xkill taskkill fuser`),
 		stop(Dangerous, "runs a command as another user", `sudo sudoedit doas run0 pkexec su runuser sg newgrp gosu su-exec setuidgid setpriv capsh`),
@@ -35,15 +35,15 @@ func stoppers() []group {
 		stop(Sensitive, "reads keys or passwords", `security secret-tool keyctl pass op bw lpass gopass age sops gpg gpg2 gpgconf gpg-agent gpg-connect-agent ssh-add ssh-keygen ssh-keysign
 			keychain kinit klist certutil pbpaste pbcopy xclip xsel wl-copy wl-paste clip chamber aws-vault envchain`),
 		starter("starts a command that is not taken apart", `watch parallel flock script scriptreplay tmux screen zellij byobu abduco dtach dvtm unshare nsenter chroot bwrap firejail flatpak-spawn
-			gdb lldb rr valgrind perf entr watchexec nodemon nix-shell ssh-agent dbus-run-session dbus-launch dbus-send busctl expect autoexpect proxychains proxychains4
+			gdb lldb rr valgrind perf entr watchexec nix-shell ssh-agent dbus-run-session dbus-launch dbus-send busctl expect autoexpect proxychains proxychains4
 			torsocks tsocks faketime fakeroot fakechroot setarch linux32 linux64 i386 x86_64 numactl prlimit cgexec daemonize start-stop-daemon chronic ifne pee vidir vipe
 			dotenv dotenvx direnv envdir chpst softlimit runsv tini dumb-init catchsegv rlwrap cross-env cross-env-shell env-cmd concurrently
-			onchange chokidar forever pm2 supervisord foreman honcho overmind hivemind procfile reflex air cargo-watch bacon hyperfine multitime pidstat uftrace bpftrace strace-log-merge
-			dtruss dtrace opensnoop setfattr snice schedtool trap-exec logsave systemd-inhibit systemd-cat i3-msg swaymsg makepkg debuild fakeroot-sysv dpkg-buildpackage rpmbuild
-			mock pbuilder sbuild snapcraft flatpak-builder act nektos-act dlv`),
+			onchange chokidar forever pm2 supervisord reflex cargo-watch hyperfine multitime uftrace bpftrace
+			dtruss dtrace schedtool logsave systemd-inhibit systemd-cat i3-msg swaymsg fakeroot-sysv act dlv cpulimit trickle eatmydata proot schroot
+			vglrun optirun primusrun torify gamemoderun choom s6-setuidgid startx xinit`),
 		stop(External, "an editor or pager that starts programs", `vim vi nvim view rview vimdiff gvim mvim ex ed red emacs emacsclient nano pico joe jed micro kak helix hx mcedit mc less more most pg info
 			ranger nnn lf vifm fzf sk lnav tig lazygit gitui gitk git-gui`),
-		stop(External, "a shell of a database, which starts programs", `psql mysql mariadb mongo mongosh sqlplus isql bcp sqlcmd clickhouse-client cqlsh duckdb redis-cli dc`),
+		stop(External, "a shell of a database, which starts programs", `psql mysql mariadb mongo mongosh sqlplus isql bcp sqlcmd clickhouse-client cqlsh duckdb dc`),
 		stop(External, "a program of git that is started by git alone", `git-`),
 	}
 }
