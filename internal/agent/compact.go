@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -32,6 +33,9 @@ const (
 	suffixShare = 0.25
 	// clearMinBytes is the size from which moving a result to a file pays.
 	clearMinBytes = 1 << 10
+	// userShare is the part of the soft threshold that the person's own words
+	// may take beside a summary.
+	userShare = 0.15
 )
 
 // compactionJob is a summary being written while the run goes on.
@@ -74,8 +78,8 @@ func (l *Loop) thresholds() (soft, hard int64) {
 }
 
 // makeRoom shortens the conversation when it nears the model's limit: over the
-// soft threshold a summary is written beside the run, over the hard one the
-// run waits for it.
+// soft threshold a summary is written beside the run, over the hard one, and
+// before a run's first call, the run waits for it.
 func (t *turn) makeRoom(ctx context.Context) error {
 	soft, hard := t.thresholds()
 	if soft <= 0 {
@@ -100,6 +104,12 @@ func (t *turn) makeRoom(ctx context.Context) error {
 		}
 		if after := t.estimate(); after >= hard {
 			return fmt.Errorf("context compaction replacement still exceeds the hard threshold (%d >= %d tokens)", after, hard)
+		}
+	case now >= soft && t.step == 0:
+		// Before the first call nothing goes on beside which a summary could be
+		// written, and a short turn would end before it is ready.
+		if err := t.compactNow(ctx, "soft_threshold_async"); !errors.Is(err, errNothingToSummarise) {
+			return err
 		}
 	case now >= soft && t.compaction == nil:
 		t.compactBeside(ctx)
@@ -193,12 +203,14 @@ func (l *Loop) dropCompaction() {
 	l.compaction = nil
 }
 
+var errNothingToSummarise = errors.New("context compaction found nothing to summarise")
+
 // compactNow summarises while the run waits.
 func (t *turn) compactNow(ctx context.Context, trigger string) error {
 	t.dropCompaction()
 	plan, ok := t.plan(trigger)
 	if !ok {
-		return fmt.Errorf("context compaction found nothing to summarise: the prompt alone is %d tokens", t.estimate())
+		return fmt.Errorf("%w: the prompt alone is %d tokens", errNothingToSummarise, t.estimate())
 	}
 	return t.settle(ctx, plan, t.summarise(ctx, t.summaryRequest(plan.through)))
 }
@@ -257,8 +269,8 @@ func (t *turn) install(plan compactionPlan, text string) error {
 	}
 	installed := event.CompactionInstalled{
 		BudgetAfter: after, BudgetBefore: before, CandidateID: candidate.CandidateID, InstallID: fmt.Sprintf("install-%d", n),
-		Preserved:   event.PreservedSegment{Head: plan.through + 1, Tail: plan.tail, Interval: fmt.Sprintf("(%d, %d]", plan.through, plan.tail)},
-		Cache:       event.CacheBoundary{Status: "reset"},
+		Preserved: event.PreservedSegment{Head: plan.through + 1, Tail: plan.tail, Interval: fmt.Sprintf("(%d, %d]", plan.through, plan.tail)},
+		Cache:     event.CacheBoundary{Status: "reset"}, KeptUserBytes: int64(userShare * float64(soft) * t.bytesPerToken),
 		Replacement: replacement, StrategyID: StrategySummary, Through: through, Timing: plan.timing, Trigger: plan.trigger,
 	}
 	for _, body := range []event.Body{candidate, installed} {

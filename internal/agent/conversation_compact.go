@@ -2,39 +2,68 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/provider"
 )
 
-// keptUserBytes bounds how much of the person's own words survives a
-// compaction whole; beyond it the middle of a message is cut, because a pasted
-// file must not make every later compaction useless.
-const keptUserBytes = 16 << 10
+const (
+	// keptMessageBytes bounds one message of the person after a compaction:
+	// beyond it the middle is cut, because a pasted file must not make every
+	// later compaction useless.
+	keptMessageBytes = 16 << 10
+	// keptUserBytes bounds all of them together where the log does not say.
+	keptUserBytes = 64 << 10
+)
 
 // install replaces everything up to the summary's cursor by the person's own
-// messages and the summary.
+// messages, the newest ones as far as they fit, and the summary.
 func (c *Conversation) install(r event.Recorded, b event.CompactionInstalled) {
-	var kept []entry
 	rest := len(c.entries)
 	for i, e := range c.entries {
 		if e.seq > b.Through.Sequence {
 			rest = i
 			break
 		}
-		if e.item.User != nil {
-			m := *e.item.User
-			m.Text = cutMiddle(m.Text, keptUserBytes)
-			e.item.User = &m
-			kept = append(kept, e)
-		}
+	}
+	kept, left := keepUser(c.entries[:rest], b.KeptUserBytes)
+	note := "Earlier work of this session was summarised to save room. The person's messages above are kept; everything else up to here is in this summary:"
+	if left > 0 {
+		note = fmt.Sprintf("Earlier work of this session was summarised to save room. The person's newest messages are kept above, %d older one(s) are not; everything else up to here is in this summary:", left)
 	}
 	kept = append(kept, entry{seq: b.Through.Sequence, item: provider.Item{Developer: &provider.DeveloperMessage{
-		Text: "Earlier work of this session was summarised to save room. The person's messages above are kept; everything else up to here is in this summary:\n\n" + b.Replacement.Text,
+		Text: note + "\n\n" + b.Replacement.Text,
 	}}})
 	c.replace(append(kept, c.entries[rest:]...))
 	c.compacted++
+}
+
+// keepUser picks the person's messages that stay, in order, and counts those
+// that do not. The newest always stays.
+func keepUser(entries []entry, limit int64) (kept []entry, left int) {
+	if limit <= 0 {
+		limit = keptUserBytes
+	}
+	var total int64
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := entries[i]
+		if e.item.User == nil {
+			continue
+		}
+		m := *e.item.User
+		m.Text = cutMiddle(m.Text, int(min(keptMessageBytes, limit)))
+		e.item.User = &m
+		total += itemBytes(e.item)
+		if total > limit && len(kept) > 0 {
+			left++
+			continue
+		}
+		kept = append(kept, e)
+	}
+	slices.Reverse(kept)
+	return kept, left
 }
 
 // clear replaces the texts of results that were moved to files.

@@ -23,17 +23,20 @@ type CompactionCandidate struct {
 // Through is replaced by the summary, except the user's own messages.
 type CompactionInstalled struct {
 	runEvent
-	BudgetAfter  PromptBudget     `json:"budget_after"`
-	BudgetBefore PromptBudget     `json:"budget_before"`
-	CandidateID  string           `json:"candidate_id"`
-	InstallID    string           `json:"install_id"`
-	Preserved    PreservedSegment `json:"preserved_segment"`
-	Cache        CacheBoundary    `json:"prompt_cache_boundary"`
-	Replacement  Replacement      `json:"replacement"`
-	StrategyID   string           `json:"strategy_id"`
-	Through      Cursor           `json:"summarized_through"`
-	Timing       string           `json:"timing"`
-	Trigger      string           `json:"trigger"`
+	BudgetAfter  PromptBudget `json:"budget_after"`
+	BudgetBefore PromptBudget `json:"budget_before"`
+	CandidateID  string       `json:"candidate_id"`
+	// KeptUserBytes bounds how much of the person's own words stays in the
+	// prompt beside the summary; 0 is the bound of logs that do not say.
+	KeptUserBytes int64            `json:"kept_user_bytes,omitzero"`
+	InstallID     string           `json:"install_id"`
+	Preserved     PreservedSegment `json:"preserved_segment"`
+	Cache         CacheBoundary    `json:"prompt_cache_boundary"`
+	Replacement   Replacement      `json:"replacement"`
+	StrategyID    string           `json:"strategy_id"`
+	Through       Cursor           `json:"summarized_through"`
+	Timing        string           `json:"timing"`
+	Trigger       string           `json:"trigger"`
 }
 
 // CompactionFallback says that a compaction failed and what was done instead.

@@ -104,7 +104,10 @@ func Open(opts Options) (*Session, Report, error) {
 func (s *Session) open() (Report, error) {
 	var report Report
 	var err error
-	s.place, err = store.Find(s.opts.DataRoot, s.id)
+	err = store.ErrNotFound
+	if s.opts.SessionID != "" { // an id minted just now is nobody's yet
+		s.place, err = store.Find(s.opts.DataRoot, s.id)
+	}
 	if errors.Is(err, store.ErrNotFound) {
 		s.place, err = store.Create(s.opts.DataRoot, s.id, s.opts.Now())
 	}
@@ -145,9 +148,10 @@ func (s *Session) openLog(report *Report) error {
 
 func (s *Session) openJournal() (journal.OpenReport, error) {
 	opts := s.journalOptions()
-	opts.Prepare = prepare
+	r := replay{session: s}
+	opts.Prepare = prepareRecord
 	opts.OnPrepared = func(line record.Line, p any, _ int64) error {
-		s.replay(line, p.(prepared))
+		r.add(p.(prepared), line)
 		return nil
 	}
 	var found journal.OpenReport
@@ -156,6 +160,7 @@ func (s *Session) openJournal() (journal.OpenReport, error) {
 	if err != nil {
 		return found, err
 	}
+	r.apply(len(r.held))
 	s.rec.log, s.rec.last = s.journal, found.LastRecorded
 	return found, nil
 }
@@ -202,63 +207,6 @@ func notes(r journal.OpenReport) []string {
 		out = append(out, "session log: "+d.String())
 	}
 	return out
-}
-
-// prepared is a record of the log as replay needs it. Only a record that the
-// session's state depends on is decoded.
-type prepared struct {
-	event event.Event
-	known bool
-	run   string // set for every event of a run, decoded or not
-}
-
-// prepare decodes one record; it is called on several goroutines. A record of
-// a shape we do not know is somebody else's fact: it stays in the log and has
-// no part in the conversation.
-func prepare(line record.Line) any {
-	var p prepared
-	if line.Envelope == nil {
-		return p
-	}
-	h, err := record.ReadLogHead(line.Envelope)
-	if err != nil {
-		return p
-	}
-	if h.Kind == "run" {
-		p.run = h.Run
-	}
-	switch h.EventKind {
-	case "model_request_configured", "model_response_created", "reasoning_summary_delta", "reasoning_summary_committed",
-		"model_completed", "context_compaction_candidate", "accepted", "status", "task_stream_linked":
-		return p
-	}
-	if p.event, p.known, err = h.Decode(line.Envelope); err != nil {
-		p.known = false
-	}
-	return p
-}
-
-// replay takes one record of the log, in order, into the session's state.
-func (s *Session) replay(line record.Line, p prepared) {
-	if line.Frame != nil {
-		s.epoch++
-	}
-	if p.run != "" {
-		s.rec.runs[p.run]++
-	}
-	if !p.known {
-		return
-	}
-	switch b := p.event.Body.(type) {
-	case event.RunStarted:
-		s.said(p.event.Run, b.Prompt)
-	case event.Metadata:
-		if b.WorkspaceRoot != "" {
-			s.lastWorkspace = b.WorkspaceRoot
-		}
-	}
-	env := line.Envelope
-	s.conv.Apply(event.Recorded{Event: p.event, ID: env.ID, Sequence: env.Sequence, At: env.RecordedAt})
 }
 
 // said notes a prompt of the person and the run it belongs to.
