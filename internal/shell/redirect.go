@@ -56,6 +56,10 @@ func (a *analysis) readRedirect(r *syntax.Redirect, sc *scope, in dirSet) (Redir
 	}
 	x.Target = a.target(r.Word, sc, in)
 	x.Text = r.Op.String() + x.Target.Text
+	if v := x.Target.Value; (r.Op == syntax.DplIn || r.Op == syntax.DplOut) && len(v) > 1 && v[0] == '-' {
+		// bash takes the dash alone, closes the descriptor, and reads on.
+		a.refuse("descriptor that begins with a dash")
+	}
 	descriptor := x.Target.Known && (x.Target.Value == "-" || number(strings.TrimSuffix(x.Target.Value, "-")))
 	switch r.Op {
 	case syntax.RdrIn:

@@ -93,6 +93,11 @@ func (a *analysis) binary(s *syntax.Stmt, c *syntax.BinaryCmd, sc scope, in dirS
 		return flow{union(x.ok, y.ok), y.fail}
 	case syntax.Pipe, syntax.PipeAll:
 		// Both sides are subshells: a cd inside them changes nothing outside.
+		if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
+			// bash knows the keyword at the start of a pipeline only; here it
+			// starts a program of that name, with options of its own.
+			a.refuse("time behind a pipe")
+		}
 		a.statement(c.X, sc, in)
 		sc.stdin = StdinPipe
 		a.statement(c.Y, sc, in)
