@@ -98,12 +98,20 @@ func TestOutName(t *testing.T) {
 }
 
 func TestLogTap(t *testing.T) {
-	line := `{"payload":{"record":{"workspace_root":"/srv/proj"},"text":"\"cwd\":\"/not/this\""},"cwd":"C:\\Users\\ann\\p q"}` + "\n"
-	for cut := range len(line) {
+	record := func(kind, rest string) string {
+		return `{"schema_version":1,"stream":{"kind":"session","id":"s"},"payload_type":"` + kind + `","payload":{` + rest + "}}\n"
+	}
+	log := record("runtime.session.metadata", `"record":{"workspace_root":"/srv/proj"},"text":"\"cwd\":\"/not/this\""`) +
+		record("runtime.session", `"event":{"cwd":"/not/of/the/session"},"x":"`+strings.Repeat("y", 3000)+`"`) +
+		record("runtime.session.route_facts", `"record":{"cwd":"C:\\Users\\ann\\p q\\"}`) +
+		`{"cwd":"/without/a/type"}` + "\n" + strings.Repeat("z", tapLine+10) + `"cwd":"/too/far"` + "\n" + `{"cwd":"/last/line"}`
+	const want = `/last/line|/srv/proj|/without/a/type|C:\Users\ann\p q\`
+	for cut := range 3600 {
 		tap := newLogTap()
-		tap.see([]byte(line[:cut]))
-		tap.see([]byte(line[cut:]))
-		if got := strings.Join(tap.found.list(), "|"); got != `/srv/proj|C:\Users\ann\p q` && got != `C:\Users\ann\p q|/srv/proj` {
+		tap.see([]byte(log[:cut]))
+		tap.see([]byte(log[cut:]))
+		tap.end()
+		if got := strings.Join(tap.found.list(), "|"); got != want {
 			t.Fatalf("cut at %d: %s", cut, got)
 		}
 	}

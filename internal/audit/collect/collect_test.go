@@ -188,6 +188,26 @@ func TestCollectLinux(t *testing.T) {
 	}
 }
 
+// TestLargeFile: a file of several pieces comes over whole and is hashed right.
+func TestLargeFile(t *testing.T) {
+	root := disk(t, map[string]string{"home/bob/.local/share/muse/": ""})
+	for i, size := range []int{bufferSize - 1, bufferSize, bufferSize + 1, copyPiece, 2*copyPiece + 77} {
+		data := bytes.Repeat([]byte("0123456789abcde\n"), size/16+1)[:size]
+		name := filepath.Join("home/bob/.local/share/muse", string(rune('a'+i)))
+		if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		run(t, Options{Root: root, Out: out})
+		e := manifest(t, out)["/"+name]
+		got, err := os.ReadFile(filepath.Join(out, e.Out))
+		sum := sha256.Sum256(data)
+		if err != nil || !bytes.Equal(got, data) || e.SHA256 != hex.EncodeToString(sum[:]) || e.Copied != int64(size) {
+			t.Errorf("%d bytes: %+v, %v", size, e, err)
+		}
+	}
+}
+
 func TestCredentialsWhenAsked(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	run(t, Options{Root: linuxDisk(t), Out: out, IncludeCredentials: true})

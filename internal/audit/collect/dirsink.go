@@ -51,9 +51,11 @@ func newDirSink(dir string) (*dirSink, error) {
 }
 
 func (s *dirSink) dir(out string, info fs.FileInfo) error {
-	if err := s.root.MkdirAll(out, 0o700); err != nil {
-		return fmt.Errorf("create output directory: %w", err)
+	d, err := s.acquire(out)
+	if err != nil {
+		return err
 	}
+	s.release(d)
 	s.mu.Lock()
 	s.dirs = append(s.dirs, madeDir{out, info})
 	s.mu.Unlock()
@@ -67,11 +69,16 @@ func (s *dirSink) put(ctx context.Context, out string, info fs.FileInfo, e *Entr
 	}
 	defer s.release(dir)
 	name := path.Base(out)
-	f, err := dir.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("create copy: %w", err)
 	}
-	c, err := copyHash(ctx, f, src, tap)
+	var c copied
+	if file, ok := src.(*os.File); ok && info.Size() > bufferSize {
+		c, err = copyFiles(ctx, f, file, tap)
+	} else {
+		c, err = copyHash(ctx, f, src, tap)
+	}
 	if err == nil {
 		err = f.Chmod(info.Mode().Perm())
 	}
@@ -88,28 +95,36 @@ func (s *dirSink) put(ctx context.Context, out string, info fs.FileInfo, e *Entr
 	return nil
 }
 
-// acquire opens the output directory name, making it if need be.
+// acquire opens the output directory name, making it if need be. Each step is
+// taken from the directory above, which is mostly open already.
 func (s *dirSink) acquire(name string) (*outDir, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.acquireLocked(name)
+}
+
+func (s *dirSink) acquireLocked(name string) (*outDir, error) {
 	if d := s.open[name]; d != nil {
 		d.users++
 		return d, nil
 	}
-	if len(s.open) >= maxOpenDirs {
-		for n, d := range s.open {
-			if d.users == 0 {
-				delete(s.open, n)
-				if err := d.Close(); err != nil {
-					return nil, fmt.Errorf("close output directory: %w", err)
-				}
-			}
+	parent := &outDir{Root: s.root}
+	base := name
+	if dir := path.Dir(name); dir != "." {
+		p, err := s.acquireLocked(dir)
+		if err != nil {
+			return nil, err
 		}
+		defer func() { p.users-- }()
+		parent, base = p, path.Base(name)
 	}
-	root, err := s.root.OpenRoot(name)
+	if err := s.makeRoom(); err != nil {
+		return nil, err
+	}
+	root, err := parent.OpenRoot(base)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = s.root.MkdirAll(name, 0o700); err == nil {
-			root, err = s.root.OpenRoot(name)
+		if err = parent.Mkdir(base, 0o700); err == nil {
+			root, err = parent.OpenRoot(base)
 		}
 	}
 	if err != nil {
@@ -118,6 +133,22 @@ func (s *dirSink) acquire(name string) (*outDir, error) {
 	d := &outDir{Root: root, users: 1}
 	s.open[name] = d
 	return d, nil
+}
+
+// makeRoom closes directories that nobody uses when many are open.
+func (s *dirSink) makeRoom() error {
+	if len(s.open) < maxOpenDirs {
+		return nil
+	}
+	for n, d := range s.open {
+		if d.users == 0 {
+			delete(s.open, n)
+			if err := d.Close(); err != nil {
+				return fmt.Errorf("close output directory: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 func (s *dirSink) release(d *outDir) {
@@ -152,12 +183,18 @@ func (s *dirSink) finish() error {
 	// a directory without the write bit would refuse.
 	slices.SortFunc(s.dirs, func(a, b madeDir) int { return strings.Compare(b.name, a.name) })
 	for _, d := range s.dirs {
-		// The owner keeps the right to look inside and to delete.
-		if err := s.root.Chmod(d.name, d.info.Mode().Perm()|0o700); err != nil {
-			return fmt.Errorf("set mode of output directory: %w", err)
+		parent, err := s.acquire(path.Dir(d.name))
+		if err != nil {
+			return err
 		}
-		if err := s.root.Chtimes(d.name, time.Time{}, d.info.ModTime()); err != nil {
-			return fmt.Errorf("set times of output directory: %w", err)
+		base := path.Base(d.name)
+		// The owner keeps the right to look inside and to delete.
+		if err = parent.Chmod(base, d.info.Mode().Perm()|0o700); err == nil {
+			err = parent.Chtimes(base, time.Time{}, d.info.ModTime())
+		}
+		s.release(parent)
+		if err != nil {
+			return fmt.Errorf("set mode and times of output directory: %w", err)
 		}
 	}
 	return s.abort()

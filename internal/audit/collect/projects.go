@@ -67,54 +67,96 @@ func inTree(project string) (p string, fold bool) {
 // logTap looks for project paths in the bytes of a session log as it is
 // copied. The keys stand unescaped only where the log itself wrote them:
 // inside a text every quote is escaped (seed 000, Where the project path is
-// recorded: "so a grep works").
+// recorded: "so a grep works"). Only the start of each line is kept, and only
+// records of the kinds that name a project are searched.
 type logTap struct {
 	found pathSet
-	carry []byte
+	carry []byte // the start of a line that a buffer ended in
+	long  bool   // the rest of the line is passed over
 }
 
-var tapKeys = [][]byte{[]byte(`"workspace_root":"`), []byte(`"cwd":"`)}
+// tapLine is how much of a line is looked at: records that name a project are
+// short.
+const tapLine = 64 << 10
+
+var (
+	tapKeys  = [][]byte{[]byte(`"workspace_root":"`), []byte(`"cwd":"`)}
+	tapType  = []byte(`payload_type":"`)
+	tapTypes = [][]byte{[]byte("runtime.session.metadata"), []byte("runtime.session.route_facts"), []byte("session.workspace_branch")}
+)
 
 func newLogTap() *logTap { return &logTap{found: pathSet{}} }
 
 func (t *logTap) see(b []byte) {
-	buf := b
-	if len(t.carry) > 0 {
-		// A value that is cut by the end of a buffer is looked at again with
-		// the start of the next one.
-		head := b[:min(len(b), maxProjectPath+64)]
-		t.scan(append(t.carry, head...), len(t.carry))
+	for {
+		i := bytes.IndexByte(b, '\n')
+		part := b
+		if i >= 0 {
+			part = b[:i]
+		}
+		switch {
+		case i >= 0 && len(t.carry) == 0 && !t.long:
+			t.line(part[:min(len(part), tapLine)])
+		case !t.long:
+			t.carry = append(t.carry, part[:min(len(part), tapLine-len(t.carry))]...)
+			t.long = len(t.carry) >= tapLine
+			if i >= 0 || t.long {
+				t.line(t.carry)
+				t.carry = t.carry[:0]
+			}
+		}
+		if i < 0 {
+			return
+		}
+		t.long = false
+		b = b[i+1:]
 	}
-	t.scan(buf, len(buf))
-	keep := buf[max(0, len(buf)-maxProjectPath-64):]
-	t.carry = append(t.carry[:0], keep...)
 }
 
-// scan looks at the keys that start before limit.
-func (t *logTap) scan(b []byte, limit int) {
+// end looks at a last line without a line feed.
+func (t *logTap) end() {
+	if len(t.carry) > 0 {
+		t.line(t.carry)
+		t.carry = nil
+	}
+}
+
+// line looks at a line, or at its start.
+func (t *logTap) line(b []byte) {
+	if i := bytes.Index(b[:min(len(b), 512)], tapType); i >= 0 {
+		kind := b[i+len(tapType):]
+		if !bytes.HasPrefix(kind, tapTypes[0]) && !bytes.HasPrefix(kind, tapTypes[1]) && !bytes.HasPrefix(kind, tapTypes[2]) {
+			return
+		}
+	}
 	for _, key := range tapKeys {
 		for at := 0; ; {
 			i := bytes.Index(b[at:], key)
-			if i < 0 || at+i >= limit {
+			if i < 0 {
 				break
 			}
 			at += i + len(key)
-			value := b[at:min(len(b), at+maxProjectPath)]
-			end := bytes.IndexByte(value, '"')
-			for end > 0 && value[end-1] == '\\' && oddBackslashes(value[:end]) {
-				next := bytes.IndexByte(value[end+1:], '"')
-				if next < 0 {
-					end = -1
-					break
-				}
-				end += 1 + next
-			}
-			if end > 0 {
-				if s, err := jsontext.AppendUnquote(nil, b[at-1:at+end+1]); err == nil {
-					t.found.add(string(s))
-				}
-			}
+			t.value(b, at)
 		}
+	}
+}
+
+// value takes the string that starts at i.
+func (t *logTap) value(b []byte, i int) {
+	value := b[i:min(len(b), i+maxProjectPath)]
+	end := bytes.IndexByte(value, '"')
+	for end > 0 && value[end-1] == '\\' && oddBackslashes(value[:end]) {
+		next := bytes.IndexByte(value[end+1:], '"')
+		if next < 0 {
+			return
+		}
+		end += 1 + next
+	}
+	if end <= 0 {
+		return
+	}
+	if s, err := jsontext.AppendUnquote(nil, b[i-1:i+end+1]); err == nil {
+		t.found.add(string(s))
 	}
 }
 

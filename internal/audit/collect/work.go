@@ -95,6 +95,7 @@ func (c *collector) copyFile(ctx context.Context, j job, f found, src io.Reader,
 		return
 	}
 	if log != nil {
+		log.end()
 		e.Projects = log.found.list()
 	}
 	e.Changed = changed()
