@@ -2,10 +2,12 @@ package timeline_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/csv"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -252,5 +254,35 @@ func TestTranscript(t *testing.T) {
 	}
 	if strings.ContainsAny(out, "\x1b\x00") {
 		t.Error("raw control characters in the transcript")
+	}
+}
+
+// TestParquetInDuckDB reads the file with a database that many will use for
+// it, where it is installed.
+func TestParquetInDuckDB(t *testing.T) {
+	duckdb, err := exec.LookPath("duckdb")
+	if err != nil {
+		t.Skip("no duckdb is installed")
+	}
+	name := filepath.Join(t.TempDir(), "timeline.parquet")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := timeline.NewParquet(f, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := sampleRows()
+	write(t, w, rows)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, duckdb, "-csv", "-noheader", "-c",
+		"SELECT count(*), count(timestamp_utc), sum(source_line) FROM '"+name+"'").CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "5,4,35" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
