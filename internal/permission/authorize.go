@@ -19,7 +19,7 @@ func (e *Engine) Authorize(ctx context.Context, a Action, call Call) (*Decision,
 		call.RawArgs = rawArgs(a)
 	}
 	for {
-		d, err := e.Decide(ctx, a)
+		d, err := e.decide(ctx, a, call.ToolName)
 		if err != nil || d.Outcome != Held {
 			return d, err
 		}
@@ -56,7 +56,7 @@ func (e *Engine) settle(ctx context.Context, d *Decision, call Call) (*Decision,
 	}
 	if d.Approval.Amendment != nil && d.Outcome == Allowed && d.Line != nil {
 		// A kept rule covers its own stage only.
-		next, err := e.Decide(ctx, d.Action)
+		next, err := e.decide(ctx, d.Action, call.ToolName)
 		if err == nil && next.Outcome == Held {
 			return nil, errAgain
 		}

@@ -24,6 +24,9 @@ type Config struct {
 	// Scratch are the directories that the sandbox gives commands privately;
 	// nil stands for /tmp and /var/tmp.
 	Scratch []string
+	// Path is the PATH that commands get: a program that is found in the
+	// workspace first is the project's.
+	Path string
 	// Grant is what the session may do at most.
 	Grant Grant
 	// Reviewer says who is asked about held actions.
@@ -69,6 +72,7 @@ type Engine struct {
 	targets  map[string]bool // connections allowed for the session
 	seen     []*shell.Stage  // stages that were held, for previews
 	children []*Engine
+	readers  map[string]*gitconfig.Reader // by directory
 }
 
 // New makes an Engine.
@@ -92,7 +96,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, epoch: 1, bash: FindBash,
-		lines: map[string]bool{}, targets: map[string]bool{},
+		lines: map[string]bool{}, targets: map[string]bool{}, readers: map[string]*gitconfig.Reader{},
 	}
 	e.place = newPlace(cfg)
 	return e, nil
@@ -107,9 +111,32 @@ func newPlace(cfg Config) *review.Place {
 	p.Space.Links = paths.Links
 	p.Git = gitconfig.NewReader(cfg.Workspace).Config
 	p.Exists = func(rel string) bool { return exists(filepath.Join(cfg.Workspace, filepath.FromSlash(rel))) }
-	p.Glob = globber
+	p.Dashes = dashes
+	p.Shadowed = shadowed(&p.Space, cfg.Path)
 	return p
 }
+
+// placeFor is what lines that start in dir are judged against: git finds its
+// repository from there.
+func (e *Engine) placeFor(dir string) *review.Place {
+	if e.cfg.Lexical || dir == e.place.Space.Workspace {
+		return e.place
+	}
+	r, ok := e.readers[dir]
+	if !ok {
+		if len(e.readers) >= maxReaders {
+			clear(e.readers)
+		}
+		r = gitconfig.NewReader(filepath.FromSlash(dir))
+		e.readers[dir] = r
+	}
+	p := *e.place
+	p.Git = r.Config
+	return &p
+}
+
+// maxReaders bounds how many directories' repositories are remembered.
+const maxReaders = 64
 
 // Epoch is the current permission epoch. It grows with every change of what is
 // allowed; permits of an earlier epoch are void.
@@ -206,15 +233,22 @@ func (e *Engine) Rules() Rules {
 // Decide judges an action without asking anybody. The outcome is final unless
 // it is Held.
 func (e *Engine) Decide(ctx context.Context, a Action) (*Decision, error) {
+	return e.decide(ctx, a, toolName(a))
+}
+
+// decide judges an action of a tool. Rules for the tool itself come first: they
+// can refuse it or make it ask, and what they allow is judged like any other.
+func (e *Engine) decide(ctx context.Context, a Action, tool string) (*Decision, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	d := &Decision{Action: a, epoch: e.epoch}
+	var err error
 	switch a := a.(type) {
 	case *ShellLine:
-		return d, e.decideLine(d, a)
+		err = e.decideLine(d, a)
 	case *FileRead:
 		e.decideRead(d, a)
 	case *FileWrite:
@@ -223,10 +257,33 @@ func (e *Engine) Decide(ctx context.Context, a Action) (*Decision, error) {
 		e.decideTarget(d, a)
 	case *ToolCall:
 		e.decideTool(d, a)
+		return d, nil
 	default:
 		return nil, fmt.Errorf("permission: unknown action %T", a)
 	}
+	if err != nil {
+		return nil, err
+	}
+	if _, network := a.(*NetworkTarget); !network && !e.cfg.Grant.AllowsTool(tool) {
+		d.refuse("this session has no tool " + tool)
+		return d, nil
+	}
+	rule := e.toolRule(tool)
+	switch {
+	case rule == nil || d.Outcome == Refused:
+	case rule.Effect == Deny:
+		d.Rule = rule
+		d.refuse(because(rule))
+	case rule.Effect == Ask && d.Outcome == Allowed:
+		d.Rule = rule
+		e.hold(d, because(rule))
+	}
 	return d, nil
+}
+
+func (e *Engine) toolRule(tool string) *Rule {
+	match := func(r *Rule) bool { return r.matchTool(tool) }
+	return strongest(e.cfg.Rules.decide(match), e.session.decide(match))
 }
 
 // allow and refuse settle a decision.

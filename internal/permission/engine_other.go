@@ -212,8 +212,7 @@ func (e *Engine) decideTool(d *Decision, a *ToolCall) {
 		d.refuse(fmt.Sprintf("this session has no tool %s", a.Name))
 		return
 	}
-	match := func(r *Rule) bool { return r.matchTool(a.Name) }
-	rule := strongest(e.cfg.Rules.decide(match), e.session.decide(match))
+	rule := e.toolRule(a.Name)
 	d.Rule = rule
 	session := Choice{
 		ID: AllowSession, Label: "Allow this tool for the session", Decision: DecisionSession, Scope: Session, Preview: "tool " + a.Name,

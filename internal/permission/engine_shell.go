@@ -2,13 +2,10 @@ package permission
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/openmuse/muse/internal/permission/paths"
 	"github.com/openmuse/muse/internal/permission/review"
@@ -20,7 +17,7 @@ func (e *Engine) judge(dir string) *lineJudge {
 	g := e.cfg.Grant
 	return &lineJudge{
 		mode: g.Mode(), sandbox: g.Sandboxed(), write: g.MayWrite(), strict: e.cfg.Strict,
-		rules: slices.Concat(e.cfg.Rules, e.session), place: e.place, dir: dir,
+		rules: slices.Concat(e.cfg.Rules, e.session), place: e.placeFor(dir), dir: dir,
 	}
 }
 
@@ -52,7 +49,7 @@ func (e *Engine) decideLine(d *Decision, a *ShellLine) error {
 	case l.Verdict == Denied:
 		d.refuse(l.Reason)
 		return nil
-	case a.Escalated:
+	case a.Escalated && g.Sandboxed():
 		e.holdEscalated(d, a)
 	case !g.Trusted():
 		d.HumanOnly = true
@@ -195,21 +192,41 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// globLimit bounds what a pattern is expanded to; a longer list is not looked
-// through and counts as not known.
-const globLimit = 2000
-
-var errGlobLimit = fmt.Errorf("more than %d files", globLimit)
-
-// globber lists what a pattern of one directory matches.
-func globber(dir, pattern string) ([]string, error) {
-	var out []string
-	err := doublestar.GlobWalk(os.DirFS(filepath.FromSlash(dir)), pattern, func(p string, _ fs.DirEntry) error {
-		out = append(out, p)
-		if len(out) > globLimit {
-			return errGlobLimit
+// dashes reports whether a directory holds a name that begins with a dash.
+func dashes(dir string) (bool, error) {
+	entries, err := os.ReadDir(filepath.FromSlash(dir))
+	if err != nil {
+		return false, fmt.Errorf("look for names that begin with a dash: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "-") {
+			return true, nil
 		}
+	}
+	return false, nil
+}
+
+// shadowed finds programs of the workspace that PATH puts before the machine's.
+// It is nil when no entry of PATH lies in the workspace, as is usual.
+func shadowed(space *paths.Space, path string) func(string) bool {
+	var inside []string
+	for _, dir := range filepath.SplitList(path) {
+		if dir == "" || !filepath.IsAbs(dir) || space.In(filepath.ToSlash(dir)) {
+			inside = append(inside, dir)
+		}
+	}
+	if len(inside) == 0 {
 		return nil
-	}, doublestar.WithNoFollow())
-	return out, err
+	}
+	return func(name string) bool {
+		for _, dir := range inside {
+			if dir == "" || !filepath.IsAbs(dir) {
+				dir = filepath.Join(filepath.FromSlash(space.Workspace), dir)
+			}
+			if exists(filepath.Join(dir, name)) {
+				return true
+			}
+		}
+		return false
+	}
 }

@@ -442,3 +442,87 @@ func TestChildrenOfAnEngine(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestToolRulesCoverBuiltInTools: an organisation's rule for "bash" or
+// "read_file" holds for what those tools do.
+func TestToolRulesCoverBuiltInTools(t *testing.T) {
+	p := newPlace(t)
+	e := p.engine(t, permission.GrantSpec{}, func(c *permission.Config) {
+		c.Rules = permission.Rules{
+			{Tool: "bash", Effect: permission.Deny, Scope: permission.ScopeEnterprise}, {Tool: "write_file", Effect: permission.Ask}, {Tool: "search", Effect: permission.Deny},
+		}
+	})
+	if d := decide(t, e, &permission.ShellLine{Text: "ls"}); d.Outcome != permission.Refused || d.Run != nil {
+		t.Errorf("%+v", d)
+	}
+	if d := decide(t, e, &permission.FileWrite{Path: "a"}); d.Outcome != permission.Held {
+		t.Errorf("%+v", d)
+	}
+	if d := decide(t, e, &permission.FileRead{Path: "main.go"}); d.Outcome != permission.Allowed {
+		t.Errorf("%+v", d)
+	}
+	d, err := e.Authorize(t.Context(), &permission.FileRead{Path: "main.go"}, permission.Call{ToolName: "search"})
+	if err != nil || d.Outcome != permission.Refused {
+		t.Errorf("%+v %v", d, err)
+	}
+	narrow, err := p.engine(t, permission.GrantSpec{}, nil).Child(permission.GrantSpec{Tools: []string{"read_file"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := decide(t, narrow, &permission.ShellLine{Text: "ls"}); d.Outcome != permission.Refused {
+		t.Error("a child without the tool runs commands")
+	}
+}
+
+// TestRepositoriesBelow: git started in a directory below finds the repository
+// there, with a configuration of its own.
+func TestRepositoriesBelow(t *testing.T) {
+	p := newPlace(t)
+	nested := filepath.Join(p.ws, "vendor/lib")
+	for name, text := range map[string]string{"HEAD": "x", "objects/x": "", "refs/x": "", "config": "[diff]\nexternal = ./evil\n"} {
+		path := filepath.Join(nested, ".git", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := p.engine(t, permission.GrantSpec{Mode: ptr(permission.Untrusted)}, nil)
+	if d := decide(t, e, &permission.ShellLine{Text: "git status"}); d.Outcome != permission.Allowed {
+		t.Errorf("at the root: %s", d.Reason)
+	}
+	if d := decide(t, e, &permission.ShellLine{Text: "git status", Dir: nested}); d.Outcome != permission.Held {
+		t.Error("the nested repository's settings do not count")
+	}
+	if d := decide(t, e, &permission.ShellLine{Text: "git status", Dir: filepath.Join(p.ws, "sub")}); d.Outcome != permission.Allowed {
+		t.Errorf("in a directory of the same repository: %s", d.Reason)
+	}
+}
+
+// TestProgramsOfTheProjectInPath: where PATH leads into the workspace a name is
+// the project's program.
+func TestProgramsOfTheProjectInPath(t *testing.T) {
+	p := newPlace(t)
+	bin := filepath.Join(p.ws, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "ls"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]permission.Outcome{
+		"/usr/bin:/bin": permission.Allowed, bin + ":/usr/bin": permission.Held, ".:/usr/bin": permission.Allowed, "bin:/usr/bin": permission.Held, "/usr/bin:" + bin: permission.Held,
+	} {
+		e := p.engine(t, permission.GrantSpec{Mode: ptr(permission.Untrusted)}, func(c *permission.Config) {
+			c.Path = path
+			c.Rules = permission.Rules{{Prefix: []string{"cat"}, Effect: permission.Allow}}
+		})
+		if d := decide(t, e, &permission.ShellLine{Text: "ls"}); d.Outcome != want {
+			t.Errorf("PATH=%s: %s (%s)", path, d.Outcome, d.Reason)
+		}
+		if d := decide(t, e, &permission.ShellLine{Text: "cat main.go"}); d.Outcome != permission.Allowed {
+			t.Errorf("PATH=%s: cat: %s", path, d.Reason)
+		}
+	}
+}

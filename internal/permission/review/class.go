@@ -82,9 +82,13 @@ type Place struct {
 	// Exists reports whether a path relative to the workspace exists; nil means
 	// that the disk is not looked at.
 	Exists func(rel string) bool
-	// Glob lists what a pattern matches below a directory; nil leaves patterns
-	// unexpanded, so that one which could match an option stops.
-	Glob func(dir, pattern string) ([]string, error)
+	// Dashes reports whether a directory holds a name that begins with a dash;
+	// nil leaves that unknown, so that a pattern which could match an option
+	// stops.
+	Dashes func(dir string) (bool, error)
+	// Shadowed reports whether a program of this name is found in the workspace
+	// before the machine's; nil means never.
+	Shadowed func(name string) bool
 }
 
 // GitConfig is what the configuration of a repository means for running git.

@@ -82,6 +82,10 @@ func (j *judge) program() {
 // locate finds the rule of a program and judges the place it is started from.
 func (j *judge) locate(word string) *rule {
 	if shell.SystemProgram(word) {
+		if j.p.Shadowed != nil && !strings.ContainsRune(word, '/') && j.p.Shadowed(word) {
+			j.unsure("the workspace has a program of this name in PATH")
+			j.atLeast(Project, "a program of the project, found in PATH")
+		}
 		return j.lookup(false)
 	}
 	j.unsure("the program is not one of the machine's")

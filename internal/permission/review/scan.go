@@ -46,7 +46,7 @@ func (j *judge) scan(words []shell.Word, sx *syntax) scanned {
 		w := &words[i]
 		v := w.Value
 		if !w.Known && w.MayBeOption() {
-			if w.Glob && !w.Split && j.globIsPlain(w) {
+			if w.Glob && !w.Split && !strings.ContainsRune(w.Value, shell.Hole) && j.globIsPlain() {
 				out.operands = append(out.operands, *w)
 				continue
 			}
@@ -144,20 +144,15 @@ func part(w shell.Word, value string) shell.Word {
 	return shell.Word{Value: value, Text: value, Known: w.Known, Static: w.Static, Glob: w.Glob, Split: w.Split}
 }
 
-// globIsPlain reports whether a pattern, looked up on the disk, matches nothing
-// that begins with a dash.
-func (j *judge) globIsPlain(w *shell.Word) bool {
-	if j.p.Glob == nil || len(j.s.Dirs) != 1 || !j.s.Dirs[0].Known {
+// globIsPlain reports whether a pattern cannot match anything that begins with
+// a dash, as no name of the directory does.
+func (j *judge) globIsPlain() bool {
+	if j.p.Dashes == nil || len(j.s.Dirs) != 1 || !j.s.Dirs[0].Known {
 		return false
 	}
-	names, err := j.p.Glob(j.s.Dirs[0].Path, w.Value)
-	if err != nil {
+	found, err := j.p.Dashes(j.s.Dirs[0].Path)
+	if err != nil || found {
 		return false
-	}
-	for _, n := range names {
-		if strings.HasPrefix(n, "-") {
-			return false
-		}
 	}
 	// Files may come and go before the line runs, so this is no proof.
 	j.atLeast(Unknown, "a pattern stands where an option could")
