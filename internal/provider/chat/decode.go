@@ -52,17 +52,23 @@ type callDeltaTarget struct {
 }
 
 type usage struct {
-	Prompt        int64 `json:"prompt_tokens"`
-	Completion    int64 `json:"completion_tokens"`
-	Total         int64 `json:"total_tokens"`
+	Prompt        provider.Count `json:"prompt_tokens"`
+	Completion    provider.Count `json:"completion_tokens"`
+	Total         provider.Count `json:"total_tokens"`
 	PromptDetails struct {
-		Cached  int64 `json:"cached_tokens"`
-		Written int64 `json:"cache_write_tokens"`
+		Cached  provider.Count `json:"cached_tokens"`
+		Written provider.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionDetails struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+		Reasoning provider.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	CacheHit int64 `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheHit provider.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
+}
+
+// UnmarshalJSONFrom takes whatever a service puts in the place of its counts.
+func (u *usage) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain usage
+	return provider.ReadUsage(dec, (*plain)(u))
 }
 
 // decoder turns chunks into parts.
@@ -250,10 +256,10 @@ func (u *usage) tokens() provider.Usage {
 		return provider.Usage{}
 	}
 	t := provider.Usage{
-		Input: u.Prompt, Output: u.Completion, Reasoning: u.CompletionDetails.Reasoning,
-		CacheRead: max(u.PromptDetails.Cached, u.CacheHit), CacheWrite: u.PromptDetails.Written,
+		Input: int64(u.Prompt), Output: int64(u.Completion), Reasoning: int64(u.CompletionDetails.Reasoning),
+		CacheRead: int64(max(u.PromptDetails.Cached, u.CacheHit)), CacheWrite: int64(u.PromptDetails.Written),
 	}
-	if t.Reasoning > 0 && u.Total == u.Prompt+u.Completion+t.Reasoning {
+	if t.Reasoning > 0 && int64(u.Total) == t.Input+t.Output+t.Reasoning {
 		t.Output += t.Reasoning // a server that counts reasoning apart
 	}
 	return t

@@ -91,6 +91,9 @@ func TestReplies(t *testing.T) {
 			"created \ndone stop m 9/11/7/0\n"},
 		{"cache hits of DeepSeek", stream(end("stop"), `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":4,"prompt_cache_hit_tokens":8}}`), "created \ndone stop m 9/4/0/8\n"},
 		{"usage of Groq", stream(`{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":1}}}`, mark), "created \ndone stop m 3/1/0/0\n"},
+		{"usage in fractions", stream(chunkOf(`{"content":"x"}`), end("stop"), `{"choices":[],"usage":{"prompt_tokens":12.0,"completion_tokens":1.5,"total_tokens":null,"prompt_tokens_details":{"cached_tokens":-2}}}`, mark), "created c\ndelta x\ntext x\ndone stop x 12/1/0/0\n"},
+		{"usage that is none", stream(chunkOf(`{"content":"x"}`), end("stop"), `{"choices":[],"usage":[1]}`, mark), "created c\ndelta x\ntext x\ndone stop x " + none + "\n"},
+		{"usage details that are none", stream(end("stop"), `{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":2,"prompt_tokens_details":7}}`, mark), "created \ndone stop m 12/2/0/0\n"},
 		{"a null usage first", stream(`{"choices":[{"delta":{"content":"x"}}],"usage":null}`, end("stop"), usageChunk, mark), "created \ndelta x\ntext x\ndone stop m 9/4/1/5\n"},
 
 		{"calls by index", stream(
@@ -142,6 +145,7 @@ func TestReplies(t *testing.T) {
 
 		{"output limit", stream(chunkOf(`{"content":"x","tool_calls":[{"index":0,"id":"a","function":{"name":"bash","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"bash","arguments":"{\"x"}}]}`), end("length"), mark),
 			"created c\ndelta x\ntext x\ncall a bash {}\ndone length x " + none + "\n"},
+		{"filter before any text", stream(`{"id":"c","model":"x","choices":[{"delta":{"role":"assistant","content":""}}]}`, end("content_filter"), mark), "created c\ndone content_filter x " + none + "\n"},
 		{"filter", stream(chunkOf(`{"content":"x"}`), end("content_filter"), mark), "created c\ndelta x\ntext x\ndone content_filter x " + none + "\n"},
 		{"another reason", stream(chunkOf(`{"content":"x"}`), end("eos"), mark), "created c\ndelta x\ntext x\ndone stop x " + none + "\n"},
 		{"comments and empty chunks", ": processing\n\n" + stream(`{"id":"c","choices":[]}`, chunkOf(`{}`), `{"choices":[{}]}`, chunkOf(`{"content":"x"}`), end("stop"), mark),

@@ -82,6 +82,7 @@ type functionCall struct {
 
 // encode is the body of a request.
 func (w *Wire) encode(req *provider.Request) ([]byte, error) {
+	req = provider.Sendable(req)
 	r := request{Model: req.Model, Messages: w.messages(req), Stream: true}
 	if !w.opts.NoReasoning {
 		effort, _, err := provider.ResolveEffort("openai-chat", req.Effort, w.opts.Efforts)

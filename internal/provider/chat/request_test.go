@@ -39,6 +39,11 @@ func call(id, args string) provider.Item {
 	return provider.Item{ToolCall: &provider.ToolCall{CallID: id, Name: "bash", Args: args}}
 }
 
+// madeUp is a call of a tool that there is not, by a name that services refuse.
+func madeUp(id string) provider.Item {
+	return provider.Item{ToolCall: &provider.ToolCall{CallID: id, Name: "container.exec\n", Args: `{}`}}
+}
+
 func result(id, text string, images ...provider.Image) provider.Item {
 	return provider.Item{ToolResult: &provider.ToolResult{CallID: id, Text: text, Images: images}}
 }
@@ -67,6 +72,11 @@ func TestMessages(t *testing.T) {
 				`{"role":"tool","content":"r1","tool_call_id":"1"},{"role":"tool","content":"r2","tool_call_id":"2"},` +
 				`{"role":"assistant","content":null,"tool_calls":[{"id":"3","type":"function","function":{"name":"bash","arguments":"{\"raw_arguments\":\"{\\\"x\\\":\"}"}}]},` +
 				`{"role":"tool","content":"bad","tool_call_id":"3"}`},
+		{"what services refuse", Options{}, []provider.Item{result("0", "orphan"), user("a"), madeUp("1"), user("b"), madeUp("2"), result("2", "r")},
+			`{"role":"user","content":"a"},` +
+				`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"container_exec_","arguments":"{}"}}]},{"role":"tool","content":"tool failed: interrupted","tool_call_id":"1"},` +
+				`{"role":"user","content":"b"},` +
+				`{"role":"assistant","content":null,"tool_calls":[{"id":"2","type":"function","function":{"name":"container_exec_","arguments":"{}"}}]},{"role":"tool","content":"r","tool_call_id":"2"}`},
 		{"pictures", Options{}, []provider.Item{{User: &provider.UserMessage{Text: "a", Images: []provider.Image{png}}}},
 			`{"role":"user","content":[{"type":"text","text":"a"},` + data + `]}`},
 		{"pictures of results wait for the batch's end", Options{}, []provider.Item{user("a"), call("1", `{}`), call("2", `{}`), result("1", "r1", png), result("2", "r2"), notice("n")},

@@ -54,13 +54,19 @@ type content struct {
 
 // usage is cumulative: later events repeat the counts and may leave some out.
 type usage struct {
-	Input      *int64 `json:"input_tokens"`
-	Output     *int64 `json:"output_tokens"`
-	CacheRead  *int64 `json:"cache_read_input_tokens"`
-	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	Input      *provider.Count `json:"input_tokens"`
+	Output     *provider.Count `json:"output_tokens"`
+	CacheRead  *provider.Count `json:"cache_read_input_tokens"`
+	CacheWrite *provider.Count `json:"cache_creation_input_tokens"`
 	Details    *struct {
-		Thinking int64 `json:"thinking_tokens"`
+		Thinking provider.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
+}
+
+// UnmarshalJSONFrom takes whatever a service puts in the place of its counts.
+func (u *usage) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain usage
+	return provider.ReadUsage(dec, (*plain)(u))
 }
 
 // decoder turns events into parts.
@@ -148,14 +154,14 @@ func (d *decoder) count(u *usage) {
 	}
 	for _, c := range []struct {
 		to   *int64
-		from *int64
+		from *provider.Count
 	}{{&d.input, u.Input}, {&d.output, u.Output}, {&d.cacheRead, u.CacheRead}, {&d.cacheNew, u.CacheWrite}} {
 		if c.from != nil {
-			*c.to = max(*c.to, *c.from)
+			*c.to = max(*c.to, int64(*c.from))
 		}
 	}
 	if u.Details != nil {
-		d.thought = max(d.thought, u.Details.Thinking)
+		d.thought = max(d.thought, int64(u.Details.Thinking))
 	}
 }
 

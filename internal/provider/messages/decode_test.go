@@ -107,6 +107,8 @@ func TestReplies(t *testing.T) {
 		{"text in the block, never closed", all(one(start, opened(0, `{"type":"text","text":"hi"}`), end("end_turn"), stop)), "created msg\ndelta hi\ntext hi\ndone stop x 18/7/5/3\n"},
 		{"output limit inside a call", all(one(start), text, one(opened(1, `{"type":"tool_use","id":"a","name":"bash","input":{}}`), piece(1, `{"type":"input_json_delta","partial_json":"{\"x"}`), closed(1), end("max_tokens"), stop)),
 			"created msg\ndelta Hel\ndelta lo\ntext Hello\ndone length x 18/7/5/3\n"},
+		{"usage in fractions", all(one(`{"type":"message_start","message":{"id":"msg","model":"x","usage":{"input_tokens":10.0,"cache_read_input_tokens":null,"cache_creation_input_tokens":-3,"output_tokens":1.5}}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":"none"}`, stop)),
+			"created msg\ndone stop x 10/1/0/0\n"},
 		{"refusal", all(one(start, end("refusal"), stop)), "created msg\ndone content_filter x 18/7/5/3\n"},
 		{"no stop event", all(one(start), text, one(end("end_turn"))), "created msg\ndelta Hel\ndelta lo\ntext Hello\ndone stop x 18/7/5/3\n"},
 		{"usage at the end only", stream(`{"type":"message_start","message":{"id":"msg"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":4,"output_tokens":2,"cache_read_input_tokens":1}}`, stop),

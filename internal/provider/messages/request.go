@@ -66,6 +66,7 @@ type source struct {
 
 // encode is the body of a request and the beta header that goes with it.
 func (w *Wire) encode(req *provider.Request) (body []byte, beta string, err error) {
+	req = provider.Sendable(req)
 	effort, _, err := provider.ResolveEffort("anthropic", req.Effort, w.opts.Efforts)
 	if err != nil {
 		return nil, "", &provider.Error{Class: provider.InvalidRequest, Message: err.Error(), Err: err}

@@ -226,3 +226,24 @@ func TestVersionOf(t *testing.T) {
 		}
 	}
 }
+
+func TestMessagesThatServicesRefuse(t *testing.T) {
+	madeUp := func(id string) provider.Item {
+		return provider.Item{ToolCall: &provider.ToolCall{CallID: id, Name: "container.exec\n", Args: `{}`}}
+	}
+	req := &provider.Request{Model: model, Items: []provider.Item{
+		result(provider.ToolResult{CallID: "0", Text: "orphan"}), user("a"), madeUp("1"), user("b"), madeUp("2"), result(provider.ToolResult{CallID: "2", Text: "r"}),
+	}}
+	body, _, err := wire(t, Options{}).encode(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"messages":[{"role":"user","content":[{"type":"text","text":"a"}]},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"container_exec_","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"tool failed: interrupted","is_error":true},{"type":"text","text":"b"}]},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"2","name":"container_exec_","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"r"}]}]`
+	if got := strings.ReplaceAll(string(body), cache, ""); !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant in it\n%s", got, want)
+	}
+}

@@ -55,15 +55,21 @@ type response struct {
 }
 
 type usage struct {
-	Input        int64 `json:"input_tokens"`
-	Output       int64 `json:"output_tokens"`
+	Input        provider.Count `json:"input_tokens"`
+	Output       provider.Count `json:"output_tokens"`
 	InputDetails struct {
-		Cached  int64 `json:"cached_tokens"`
-		Written int64 `json:"cache_write_tokens"`
+		Cached  provider.Count `json:"cached_tokens"`
+		Written provider.Count `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
 	OutputDetails struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+		Reasoning provider.Count `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
+}
+
+// UnmarshalJSONFrom takes whatever a service puts in the place of its counts.
+func (u *usage) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	type plain usage
+	return provider.ReadUsage(dec, (*plain)(u))
 }
 
 // decoder turns events into parts.
@@ -299,7 +305,7 @@ func (u *usage) tokens() provider.Usage {
 		return provider.Usage{}
 	}
 	return provider.Usage{
-		Input: u.Input, Output: u.Output, Reasoning: u.OutputDetails.Reasoning,
-		CacheRead: u.InputDetails.Cached, CacheWrite: u.InputDetails.Written,
+		Input: int64(u.Input), Output: int64(u.Output), Reasoning: int64(u.OutputDetails.Reasoning),
+		CacheRead: int64(u.InputDetails.Cached), CacheWrite: int64(u.InputDetails.Written),
 	}
 }

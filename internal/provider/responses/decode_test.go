@@ -64,6 +64,15 @@ func stream(events ...string) string {
 func TestReplies(t *testing.T) {
 	for _, tt := range []struct{ name, body, want string }{
 		{
+			"usage in fractions", stream(
+				`{"type":"response.completed","response":{"id":"r","usage":{"input_tokens":12.0,"output_tokens":1.5,"input_tokens_details":{"cached_tokens":null},"output_tokens_details":null}}}`),
+			"created r\ndone stop m-1 12/1/0\n",
+		},
+		{
+			"usage that is none", stream(`{"type":"response.completed","response":{"id":"r","usage":false}}`),
+			"created r\ndone stop m-1 0/0/0\n",
+		},
+		{
 			// The form of the hosts that clients are tested with (MSP.md 3).
 			"argument events without items", stream(
 				`{"type":"response.created","response":{"id":"r"}}`,

@@ -97,6 +97,7 @@ type functionOutput struct {
 
 // encode is the body of a request.
 func (w *Wire) encode(req *provider.Request) ([]byte, error) {
+	req = provider.Sendable(req)
 	effort, _, err := provider.ResolveEffort(w.name(), req.Effort, w.opts.Efforts)
 	if err != nil {
 		return nil, &provider.Error{Class: provider.InvalidRequest, Message: err.Error(), Err: err}
@@ -153,7 +154,10 @@ func (w *Wire) input(req *provider.Request) []any {
 				items = append(items, t)
 			}
 		case it.ToolCall != nil:
-			c := functionCall{Type: "function_call", CallID: it.ToolCall.CallID, Name: it.ToolCall.Name, Arguments: it.ToolCall.Args}
+			c := functionCall{
+				Type: "function_call", CallID: it.ToolCall.CallID, Name: it.ToolCall.Name,
+				Arguments: string(provider.ObjectArgs(it.ToolCall.Args)),
+			}
 			if w.opts.Meta {
 				c.Namespace = namespace
 			}

@@ -51,7 +51,7 @@ const input = `"input":[` +
 	`{"type":"reasoning","id":"rs_one","summary":[],"encrypted_content":"one"},` +
 	`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]},` +
 	`{"type":"function_call","call_id":"call_1",NS"name":"bash","arguments":"{\"command\": \"ls\"}"},` +
-	`{"type":"function_call","call_id":"call_2",NS"name":"read_file","arguments":"{\"path\": "},` +
+	`{"type":"function_call","call_id":"call_2",NS"name":"read_file","arguments":"{\"raw_arguments\":\"{\\\"path\\\": \"}"},` +
 	`{"type":"function_call_output","call_id":"call_1","output":[{"type":"input_text","text":"a.png"},{"type":"input_image","image_url":"data:image/png;base64,BA=="}]},` +
 	`{"type":"function_call_output","call_id":"call_2","output":"tool failed: bad arguments"},` +
 	`{"type":"reasoning","id":"rs_open","summary":[{"type":"summary_text","text":"short"}],"content":[{"type":"reasoning_text","text":"in the open"}]},` +
@@ -142,5 +142,26 @@ func TestBodyRefuses(t *testing.T) {
 		if !errors.As(err, &e) || e.Class != provider.InvalidRequest {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+func TestInputThatServicesRefuse(t *testing.T) {
+	call := func(id string) provider.Item {
+		return provider.Item{ToolCall: &provider.ToolCall{CallID: id, Name: "container.exec\n", Args: `[1]`}}
+	}
+	req := &provider.Request{Model: "m-1", Items: []provider.Item{
+		{ToolResult: &provider.ToolResult{CallID: "0", Text: "orphan"}}, {User: &provider.UserMessage{Text: "a"}}, call("1"),
+		{User: &provider.UserMessage{Text: "b"}}, call("2"), {ToolResult: &provider.ToolResult{CallID: "2", Text: "r"}},
+	}}
+	body, err := wire(t, Options{ID: "openai"}).encode(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const called = `{"type":"function_call","call_id":"ID","name":"container_exec_","arguments":"{\"raw_arguments\":\"[1]\"}"}`
+	want := `"input":[{"role":"user","content":"a"},` + strings.Replace(called, "ID", "1", 1) +
+		`,{"type":"function_call_output","call_id":"1","output":"tool failed: interrupted"},{"role":"user","content":"b"},` +
+		strings.Replace(called, "ID", "2", 1) + `,{"type":"function_call_output","call_id":"2","output":"r"}]`
+	if !strings.Contains(string(body), want) {
+		t.Errorf("got\n%s\nwant in it\n%s", body, want)
 	}
 }
