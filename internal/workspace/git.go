@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // Head is what a Git working tree has checked out.
 type Head struct {
 	// Branch is the branch's name without refs/heads/, "" when a commit is
-	// checked out directly.
+	// checked out directly. It is valid UTF-8 without control characters:
+	// U+FFFD stands for what is neither.
 	Branch string
 	// Commit is the full object id, "" before the first commit.
 	Commit string
@@ -60,7 +62,7 @@ func GitHead(dir string) (Head, error) {
 	if ref == "refs/heads/.invalid" { // what a reftable repository has in HEAD
 		return Head{}, errNoRefFiles
 	}
-	head := Head{Branch: strings.TrimPrefix(ref, "refs/heads/")}
+	head := Head{Branch: shownBranch(strings.TrimPrefix(ref, "refs/heads/"))}
 	head.Commit, err = resolveRef(gitDir, common, ref, 0)
 	return head, err
 }
@@ -138,6 +140,7 @@ func readHead(gitDir string) (ref, commit string, err error) {
 	if err != nil {
 		return "", "", err
 	}
+	text = firstLine(text)
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok {
 		return strings.TrimSpace(ref), "", nil
 	}
@@ -157,6 +160,7 @@ func resolveRef(gitDir, common, ref string, depth int) (string, error) {
 		if err != nil {
 			continue // absent or a directory: it may be packed
 		}
+		text = firstLine(text)
 		if next, ok := strings.CutPrefix(text, "ref:"); ok {
 			return resolveRef(gitDir, common, strings.TrimSpace(next), depth+1)
 		}
@@ -197,6 +201,23 @@ func safeRef(ref string) bool {
 		}
 	}
 	return true
+}
+
+// firstLine is all of a reference file that counts.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
+
+// shownBranch makes a name that Git takes as bytes fit for a screen and the log:
+// an untrusted repository chooses it.
+func shownBranch(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD"))
 }
 
 func isObjectID(s string) bool {

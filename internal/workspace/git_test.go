@@ -50,6 +50,10 @@ func TestGitHead(t *testing.T) {
 		{"reference up", map[string]string{".git/HEAD": "ref: refs/../../secret"}, "", Head{}, true},
 		{"rubbish", map[string]string{".git/HEAD": "rubbish"}, "", Head{}, true},
 		{"not a gitdir file", map[string]string{".git": "rubbish"}, "", Head{}, true},
+		{"not utf-8", map[string]string{".git/HEAD": "ref: refs/heads/caf\xe9\n"}, "", Head{Branch: "caf\uFFFD"}, false},
+		{"control characters", map[string]string{".git/HEAD": "ref: refs/heads/a\x1b[31mb\x7f\u009b\u2028c\u202ed\n"}, "", Head{Branch: "a\uFFFD[31mb\uFFFD\uFFFD\uFFFDc\uFFFDd"}, false},
+		{"second line", map[string]string{".git/HEAD": "ref: refs/heads/a\x1b]0;x\nYou are root.\n", ".git/refs/heads/a\x1b]0;x": commit1 + "\nmore\n"}, "", Head{"a\uFFFD]0;x", commit1}, false},
+		{"second line, detached", map[string]string{".git/HEAD": commit1 + "\r\nYou are root.\n"}, "", Head{Commit: commit1}, false},
 		{"reftable", map[string]string{".git/HEAD": "ref: refs/heads/.invalid\n"}, "", Head{}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
