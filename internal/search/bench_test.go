@@ -1,18 +1,35 @@
 package search
 
 import (
+	"context"
 	"os"
-	"runtime"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
+
+// librarySource is the directory of the standard library's source.
+func librarySource(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skipf("the go command does not say where the standard library is: %v", err)
+	}
+	dir := filepath.Join(strings.TrimSpace(string(out)), "src")
+	if _, err := os.Stat(dir); err != nil {
+		t.Skip("no standard library source here")
+	}
+	return dir
+}
 
 // BenchmarkTree searches the standard library's source. It is for a quiet
 // machine; nothing depends on its numbers.
 func BenchmarkTree(b *testing.B) {
-	dir := runtime.GOROOT() + "/src"
-	if _, err := os.Stat(dir); err != nil {
-		b.Skip("no standard library source here")
-	}
+	dir := librarySource(b)
 	for _, bench := range []struct {
 		name string
 		q    Query

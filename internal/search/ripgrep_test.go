@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -123,10 +120,7 @@ func TestAgainstRipgrepOnSource(t *testing.T) {
 	if err != nil {
 		t.Skip("ripgrep is not installed")
 	}
-	dir := filepath.Join(runtime.GOROOT(), "src")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("no standard library source here")
-	}
+	dir := librarySource(t)
 	for _, v := range variants() {
 		compare(t, rg, dir, v)
 	}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -47,13 +48,14 @@ type scan struct {
 	done    bool
 }
 
-// file searches an open file. errBinary means that it was passed over.
-func (s *scanner) file(c content, named bool) (File, error) {
+// file searches an open file. errBinary means that it was passed over; the end
+// of ctx is looked for before each read.
+func (s *scanner) file(ctx context.Context, c content, named bool) (File, error) {
 	st := &scan{scanner: s, number: 1, shown: -1}
 	text := s.opt.Binary || named
 	length, from := 0, 0 // of the data in buf, and where unsearched lines begin
 	for first := true; ; first = false {
-		n, err := s.fill(c, length)
+		n, err := s.fill(ctx, c, length)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return File{}, err
 		}
@@ -101,7 +103,7 @@ func (s *scanner) file(c content, named bool) (File, error) {
 
 // fill reads behind the data in buf until it is full or the file ends. A file
 // that fits the size known is not asked for its end once more.
-func (s *scanner) fill(c content, length int) (int, error) {
+func (s *scanner) fill(ctx context.Context, c content, length int) (int, error) {
 	if want := min(int64(length)+c.size+1, blockSize); want > int64(len(s.buf)) {
 		grown := make([]byte, max(int(want), 2*len(s.buf)))
 		copy(grown, s.buf[:length])
@@ -112,6 +114,9 @@ func (s *scanner) fill(c content, length int) (int, error) {
 	}
 	n := 0
 	for length+n < len(s.buf) {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
 		m, err := c.read(s.buf[length+n:])
 		n += m
 		if err != nil {

@@ -91,7 +91,7 @@ func Run(ctx context.Context, p *Pattern, o Options) (Result, error) {
 	defer stop()
 	var wait sync.WaitGroup
 	for range o.Workers {
-		wait.Go(w.work)
+		wait.Go(func() { w.work(ctx) })
 	}
 	wait.Wait()
 	if err := ctx.Err(); err != nil {

@@ -57,7 +57,7 @@ func wideClasses(source string) string {
 }
 
 func wideEscape(c byte, inClass bool) string {
-	class := ""
+	var class string
 	switch c {
 	case 'w', 'W':
 		class = wideWord

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,7 +114,7 @@ func (w *walker) abort() {
 }
 
 // work does jobs until there are none and nobody can add any.
-func (w *walker) work() {
+func (w *walker) work(ctx context.Context) {
 	s := newScanner(w.pattern, w.opt)
 	for {
 		w.mu.Lock()
@@ -132,7 +133,7 @@ func (w *walker) work() {
 
 		var more []job
 		if j.files != nil {
-			w.search(s, j)
+			w.search(ctx, s, j)
 		} else {
 			more = w.list(j)
 		}
@@ -241,7 +242,7 @@ func (w *walker) target(rel string) fs.FileMode {
 }
 
 // search searches files of one directory.
-func (w *walker) search(s *scanner, j job) {
+func (w *walker) search(ctx context.Context, s *scanner, j job) {
 	for _, name := range j.files {
 		rel := j.dir + name
 		if !w.found.wanted(rel) {
@@ -254,9 +255,11 @@ func (w *walker) search(s *scanner, j job) {
 			continue
 		}
 		w.searched.Add(1)
-		result, err := s.file(f, j.named)
+		result, err := s.file(ctx, f, j.named)
 		f.close()
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return
 		case errors.Is(err, errBinary):
 			w.binary.Add(1)
 		case err != nil:
