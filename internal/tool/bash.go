@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed" // the text for the model
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ const bashSchema = `{"type":"object","properties":{
 const (
 	defaultYield = 10_000
 	maxYield     = 300_000
+	// maxTimeout is the most milliseconds that a time.Duration holds.
+	maxTimeout = int64(math.MaxInt64 / time.Millisecond)
 )
 
 // bash is the tool of that name.
@@ -60,7 +63,7 @@ func (t *bash) Run(ctx context.Context, call Call) Result {
 	}
 	c, no := t.set.start(ctx, call, startOptions{
 		command: args.Command, description: args.Description, workdir: args.Workdir,
-		tty: args.TTY, login: args.Login, limit: time.Duration(args.Timeout) * time.Millisecond,
+		tty: args.TTY, login: args.Login, limit: time.Duration(min(int64(args.Timeout), maxTimeout)) * time.Millisecond,
 	})
 	if no != nil {
 		return *no

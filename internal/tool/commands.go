@@ -60,6 +60,11 @@ func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *
 		r := Fail("cancelled before it started")
 		return nil, &r
 	}
+	if strings.IndexByte(o.command, 0) >= 0 {
+		r := Fail("command: a NUL character cannot be part of a command; printf '\\0' writes one")
+		r.NoOutput = true
+		return nil, &r
+	}
 	dir, no := s.workdir(o.workdir)
 	if no != nil {
 		return nil, no
@@ -86,7 +91,7 @@ func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *
 	}
 	cmd, release, err := launcher.Command(ctx, Command{Path: shell, Args: argv, Dir: dir, Env: s.childEnv(call, o.tty)})
 	if err != nil {
-		r := environmentFailure(err)
+		r := startFailure(shell, dir, err)
 		return nil, &r
 	}
 	c := &command{
@@ -100,7 +105,7 @@ func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *
 	})
 	if err != nil {
 		c.unwatch()
-		r := environmentFailure(fmt.Errorf("start the command: %w", err))
+		r := startFailure(shell, dir, fmt.Errorf("start the command: %w", err))
 		return nil, &r
 	}
 	go c.finish()
@@ -119,7 +124,8 @@ func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *
 // workdir is the absolute directory a command starts in.
 func (s *Set) workdir(path string) (string, *Result) {
 	if path == "" {
-		return s.opt.Workspace.Dir(), nil
+		dir := s.opt.Workspace.Dir()
+		return dir, missingDir("workspace", dir)
 	}
 	loc, err := s.opt.Workspace.Locate(path)
 	if err != nil {
@@ -143,7 +149,24 @@ func (s *Set) workdir(path string) (string, *Result) {
 		r := Fail("workdir: not a directory")
 		return "", &r
 	}
-	return h.Abs(), nil
+	// What the workspace holds open may have been removed from its place.
+	return h.Abs(), missingDir("workdir", h.Abs())
+}
+
+// missingDir is the failure for a directory that no command can start in, nil
+// when there is nothing against it.
+func missingDir(what, dir string) *Result {
+	info, err := os.Stat(dir)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	why := "not a directory"
+	if err != nil {
+		why = errorText(err)
+	}
+	r := Fail(what + ": " + why)
+	r.NoOutput = true
+	return &r
 }
 
 // shell finds bash by its absolute path; the PATH of the session decides only

@@ -63,10 +63,10 @@ func (t *editFile) Run(ctx context.Context, call Call) Result {
 	}
 	text, enc, err := decodeText(data)
 	if errors.Is(err, errBinary) {
-		return Fail(fmt.Sprintf("`%s` is not text: %s", f.shown, binaryKind(data)))
+		return Fail(fmt.Sprintf("`%s` is not text: %s", f.name(), binaryKind(data)))
 	}
 	if enc != plainText && string(encodeText(text, enc)) != string(data) {
-		return Fail(fmt.Sprintf("`%s` has damaged UTF-16 text, which an edit would change elsewhere too", f.shown))
+		return Fail(fmt.Sprintf("`%s` has damaged UTF-16 text, which an edit would change elsewhere too", f.name()))
 	}
 	change, err := edit.Apply(text, strings.TrimPrefix(args.Find, "\uFEFF"), strings.TrimPrefix(args.Replace, "\uFEFF"))
 	if err != nil {

@@ -33,7 +33,9 @@ func (s *Set) childEnv(call Call, tty bool) []string {
 
 // callMarker is the environment entry that only the processes of one call
 // have.
-func callMarker(call Call) string { return "MUSE_TOOL_USE_ID=" + call.ID }
+func callMarker(call Call) string {
+	return "MUSE_TOOL_USE_ID=" + strings.ReplaceAll(call.ID, "\x00", "_") // an id is the provider's; NUL cannot be in an environment
+}
 
 // isReplaced reports the names that childEnv sets itself.
 func isReplaced(name string) bool {

@@ -15,9 +15,12 @@ import (
 // file is a directory entry that a call was allowed to use.
 type file struct {
 	*workspace.Handle
-	shown   string          // path for the model: relative to the workspace when inside
+	shown   string          // path as data: relative to the workspace when inside
 	outside *workspace.Root // owned; nil when inside
 }
+
+// name is the path as a text shows it.
+func (f *file) name() string { return printable(f.shown) }
 
 func (f *file) close() {
 	_ = f.Close() // directories opened for reading have nothing to lose
@@ -123,7 +126,7 @@ func (f *file) missing() *Result {
 	}
 	base := f.shown[strings.LastIndexByte(f.shown, '/')+1:]
 	if near := nearest(base, names, 3); len(near) > 0 {
-		r.Text += fmt.Sprintf("\n`%s` does not exist; the directory has %s", f.shown, orList(near))
+		r.Text += fmt.Sprintf("\n`%s` does not exist; the directory has %s", f.name(), orList(printableAll(near)))
 	}
 	return &r
 }

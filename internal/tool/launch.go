@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 )
 
@@ -32,6 +33,25 @@ func (n NoSandbox) Command(context.Context, Command) (*exec.Cmd, func() error, e
 		cause = "this build has no sandbox; commands run only with --disable-sandbox or --yolo"
 	}
 	return nil, nil, fmt.Errorf("%w: %s", ErrNoSandbox, cause)
+}
+
+// startFailure is the result of a call whose command could not be started.
+// Without a sandbox that is wanted, or without a shell, no other command can be
+// either; everything else, such as a directory that is gone or a command too
+// long for the system, is about this call. There is no output record.
+func startFailure(shell, dir string, err error) Result {
+	if errors.Is(err, ErrNoSandbox) {
+		return environmentFailure(err)
+	}
+	if gone := missingDir("workdir", dir); gone != nil {
+		return *gone
+	}
+	if _, e := os.Stat(shell); e != nil {
+		return environmentFailure(err)
+	}
+	r := Fail("no command was started: " + err.Error())
+	r.NoOutput = true
+	return r
 }
 
 // environmentFailure is the result of a call whose command could not be

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,18 +90,20 @@ func (t *readFile) Run(ctx context.Context, call Call) Result {
 	}
 	enc, ok := encodingOf(head)
 	if !ok {
-		return Fail(fmt.Sprintf("`%s` is not text: %s, %d bytes", f.shown, binaryKind(head), info.Size()))
+		return Fail(fmt.Sprintf("`%s` is not text: %s, %d bytes", f.name(), binaryKind(head), info.Size()))
 	}
+	// A page that begins beyond every file still has a number for its end.
+	args.Offset = min(args.Offset, math.MaxInt-args.Limit)
 	page := &page{from: args.Offset, lines: args.Limit, bytes: t.set.opt.MaxOutputBytes}
 	if info.Size() > maxWholeRead {
-		err = t.stream(f, in, info, head, enc, page)
+		err = t.stream(ctx, f, in, info, head, enc, page)
 	} else {
 		err = t.whole(f, page)
 	}
 	if err != nil {
 		return *failed(err)
 	}
-	return page.result(f.shown)
+	return page.result(f.name())
 }
 
 // whole pages through a file read at once and remembers its content.
@@ -127,7 +129,7 @@ func (t *readFile) whole(f *file, p *page) error {
 
 // stream pages through a large file without holding it, up to the last line
 // that is wanted.
-func (t *readFile) stream(f *file, in *os.File, info fs.FileInfo, head []byte, enc encoding, p *page) error {
+func (t *readFile) stream(ctx context.Context, f *file, in io.Reader, info fs.FileInfo, head []byte, enc encoding, p *page) error {
 	if enc == utf16LE || enc == utf16BE {
 		return fmt.Errorf("UTF-16 text of %d bytes is too large to be read here", info.Size())
 	}
@@ -135,7 +137,7 @@ func (t *readFile) stream(f *file, in *os.File, info fs.FileInfo, head []byte, e
 		head = head[3:]
 	}
 	t.set.seen.note(f.Key(), versionByFacts(info))
-	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), in), 64<<10)
+	r := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), untilDone{ctx, in}), 64<<10)
 	for !p.full() {
 		line, err := readLine(r)
 		if errors.Is(err, io.EOF) {
@@ -148,6 +150,20 @@ func (t *readFile) stream(f *file, in *os.File, info fs.FileInfo, head []byte, e
 		p.add(line)
 	}
 	return nil
+}
+
+// untilDone reads until a call is cancelled: a sparse file can be far larger
+// than the disk.
+type untilDone struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r untilDone) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, errors.New("cancelled")
+	}
+	return r.in.Read(p)
 }
 
 // readLine reads one line and keeps a little more of it than is shown, so that
@@ -242,14 +258,14 @@ func (p *page) result(shown string) Result {
 // image attaches a picture.
 func (t *readFile) image(f *file, kind string) Result {
 	if !t.set.opt.Images {
-		return Fail(fmt.Sprintf("`%s` is a picture (%s, %d bytes); this model takes no pictures", f.shown, kind, f.Info.Size()))
+		return Fail(fmt.Sprintf("`%s` is a picture (%s, %d bytes); this model takes no pictures", f.name(), kind, f.Info.Size()))
 	}
 	data, _, err := f.ReadAll(maxImage)
 	if err != nil {
 		return *failed(err)
 	}
 	return Result{
-		Text:   fmt.Sprintf("Read image file `%s` (%s, %d bytes).", f.shown, kind, len(data)),
+		Text:   fmt.Sprintf("Read image file `%s` (%s, %d bytes).", f.name(), kind, len(data)),
 		Images: []Image{{MediaType: kind, Data: data}},
 	}
 }
@@ -261,14 +277,14 @@ func (t *readFile) directory(f *file) Result {
 	if err != nil {
 		return *failed(err)
 	}
-	r := Fail(fmt.Sprintf("`%s` is a directory", f.shown))
+	r := Fail(fmt.Sprintf("`%s` is a directory", f.name()))
 	var names []string
 	for _, e := range entries[:min(len(entries), most)] {
 		name := e.Name()
 		if e.IsDir() {
 			name += "/"
 		}
-		names = append(names, name)
+		names = append(names, printable(name))
 	}
 	switch {
 	case len(entries) > most:

@@ -59,14 +59,15 @@ func (c *command) report(call Call, kind string, maxTokens int) Result {
 		c.ending(&out, cause)
 	}
 	limit := c.set.opt.MaxOutputBytes
-	if maxTokens > 0 {
-		limit = min(limit, maxTokens*bytesPerToken)
+	if maxTokens > 0 && maxTokens <= limit/bytesPerToken { // asked so, no number is too large to multiply
+		limit = maxTokens * bytesPerToken
 	}
 	cut := c.set.cut(c.out.Take(), call, kind, limit, c.tty)
 	out.Output, out.Truncated = cut.text, cut.truncated
 	out.OriginalOutputBytes = cut.total
 	out.OriginalOutputTokens = (cut.total + bytesPerToken - 1) / bytesPerToken
-	text, err := json.Marshal(out, jsontext.WithIndent("  "))
+	// A path in the output or the reason need not be UTF-8.
+	text, err := json.Marshal(out, jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return Fail("the result cannot be written: " + err.Error())
 	}

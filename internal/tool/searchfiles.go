@@ -190,8 +190,9 @@ func (o *searchOutput) add(r search.Result) {
 	o.searched += r.Searched
 	o.binary += r.Binary
 	for _, f := range r.Files {
+		shown := printable(f.Path)
 		if o.args.Output == "files_with_matches" {
-			if !o.put(f.Path+"\n", jsonLine{Path: f.Path}) {
+			if !o.put(shown+"\n", jsonLine{Path: f.Path}) {
 				return
 			}
 			o.matches++
@@ -203,7 +204,7 @@ func (o *searchOutput) add(r search.Result) {
 			if !line.Match {
 				separator = "-"
 			}
-			entry := fmt.Sprintf("%s%s%d%s%s\n", f.Path, separator, line.Number, separator, line.Text)
+			entry := fmt.Sprintf("%s%s%d%s%s\n", shown, separator, line.Number, separator, line.Text)
 			if o.args.Before+o.args.After > 0 && line.Number != previous+1 && o.text.Len() > 0 {
 				entry = "--\n" + entry
 			}
@@ -240,7 +241,7 @@ func (o *searchOutput) result() Result {
 		text, err := json.Marshal(struct {
 			Matches   []jsonLine `json:"matches"`
 			Truncated bool       `json:"truncated"`
-		}{o.lines, o.truncated})
+		}{o.lines, o.truncated}, jsontext.AllowInvalidUTF8(true)) // names of files need not be UTF-8
 		if err != nil {
 			return Fail("the result cannot be written: " + err.Error())
 		}

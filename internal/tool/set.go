@@ -171,19 +171,20 @@ func (s *Set) Lookup(name string) (Tool, bool) {
 // Prepare finds the tool a model named and checks the arguments it wrote
 // against the tool's schema. A failure is a Result that tells the model what
 // to do differently. The arguments returned are valid JSON and fit the schema;
-// members with null for "not given" are gone.
+// members with null for "not given" are gone. The texts of every result, of this
+// function and of the tool it returns, are valid UTF-8.
 func (s *Set) Prepare(name, args string) (Tool, jsontext.Value, *Result) {
 	t, ok := s.Lookup(name)
 	if !ok {
-		r := Fail(s.unknown(name))
+		r := validResult(Fail(s.unknown(name)))
 		return nil, nil, &r
 	}
 	value, err := s.check(t, args)
 	if err != nil {
-		r := Fail(err.Error())
+		r := validResult(Fail(err.Error()))
 		return nil, nil, &r
 	}
-	return t, value, nil
+	return validated{t}, value, nil
 }
 
 // Run prepares and runs one call. A panic in a tool becomes a failed result:
@@ -195,7 +196,7 @@ func (s *Set) Run(ctx context.Context, call Call) (result Result) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			result = Fail(fmt.Sprintf("%s ended with an internal error: %v", call.Name, p))
+			result = validResult(Fail(fmt.Sprintf("%s ended with an internal error: %v", call.Name, p)))
 		}
 	}()
 	call.Args = args

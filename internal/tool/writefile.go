@@ -78,5 +78,5 @@ func (t *writeFile) Run(ctx context.Context, call Call) Result {
 		return *failed(err)
 	}
 	t.set.seen.note(f.Key(), versionOf(data, f.Info))
-	return Result{Text: fmt.Sprintf("wrote %d bytes to %s", len(data), f.Abs()) + note, Edit: facts}
+	return Result{Text: fmt.Sprintf("wrote %d bytes to %s", len(data), printable(f.Abs())) + note, Edit: facts}
 }
