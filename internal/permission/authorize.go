@@ -74,6 +74,12 @@ func (e *Engine) reviewer() ReviewerKind {
 	return e.cfg.Reviewer
 }
 
+func (e *Engine) currentGrant() Grant {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.cfg.Grant
+}
+
 func (e *Engine) newID() string {
 	if e.cfg.NewID == nil {
 		return ""
@@ -115,7 +121,7 @@ func (e *Engine) assess(ctx context.Context, q *Question) (Answer, bool, error) 
 	}
 	reviewID, rollout := e.newID(), e.newID()
 	started := e.cfg.Now()
-	r := JudgeRequest{ReviewID: reviewID, RolloutID: rollout, Decision: q.Decision, Call: q.Call}
+	r := JudgeRequest{ReviewID: reviewID, RolloutID: rollout, Decision: q.Decision, Call: q.Call, Grant: ReviewerGrant(e.currentGrant())}
 	if e.cfg.UserMessages != nil {
 		r.UserMessages = e.cfg.UserMessages()
 	}

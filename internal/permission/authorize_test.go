@@ -345,6 +345,9 @@ func TestReviewer(t *testing.T) {
 			if tt.want == permission.Allowed && (applied.DecisionSource.Kind != "llm_judge" || applied.DecisionSource.ReviewID != seen.ReviewID || applied.Decision != "approved" || applied.PolicyResult != "allow") {
 				t.Errorf("%+v", applied)
 			}
+			if g := seen.Grant; !g.Within(e.Grant()) || g.AllowsShell() || g.MayWrite() || g.AllowsTool("bash") || !e.Grant().AllowsTool("bash") {
+				t.Errorf("the reviewer may %+v", g)
+			}
 			if seen.UserMessages[0] != "push it" || len(seen.Decision.Line.Stages) != 1 {
 				t.Errorf("the reviewer saw %+v", seen)
 			}

@@ -147,7 +147,7 @@ func (e *Engine) Epoch() int64 {
 }
 
 // Grant is what the session may do at most.
-func (e *Engine) Grant() Grant { return e.cfg.Grant }
+func (e *Engine) Grant() Grant { return e.currentGrant() }
 
 // SetGrant changes what the session may do, as a person's change of profile
 // does. Answers and permits given before are void, and so are those of

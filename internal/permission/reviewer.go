@@ -26,6 +26,18 @@ type JudgeRequest struct {
 	// UserMessages are the person's own words in this session, newest last;
 	// only they can authorise something.
 	UserMessages []string
+	// Grant is what the review itself may do: hand in its assessment.
+	Grant Grant
+}
+
+// ReviewerGrant is what the automated reviewer may do: a part of what the
+// session may, which comes down to handing in its assessment.
+func ReviewerGrant(session Grant) Grant {
+	no, closed, deny := false, NetworkRestricted, DenyUnmatched
+	return session.Narrow(GrantSpec{
+		Mode: &deny, Network: &closed, Tools: []string{AssessmentTool}, Targets: []string{},
+		Write: &no, Shell: &no, Trusted: &no, Unbounded: &no,
+	})
 }
 
 // Assessment is the reviewer's answer (seed 000, automated_review_completed).
@@ -73,6 +85,8 @@ type ModelRequest struct {
 	// Tool is the one tool the model may call, Schema its arguments.
 	Tool   string
 	Schema jsontext.Value
+	// Grant is what the run may do at most.
+	Grant Grant
 }
 
 // ModelReply is what the run ended with.
@@ -118,7 +132,7 @@ func (m ModelJudge) Assess(ctx context.Context, r JudgeRequest) (Assessment, err
 	}
 	reply, err := m.Run.RunReview(ctx, ModelRequest{
 		RolloutID: r.RolloutID, Instructions: reviewerInstructions, Prompt: prompt,
-		Tool: AssessmentTool, Schema: jsontext.Value(assessmentSchema),
+		Tool: AssessmentTool, Schema: jsontext.Value(assessmentSchema), Grant: r.Grant,
 	})
 	if err != nil {
 		return Assessment{}, fmt.Errorf("run the reviewer: %w", err)
