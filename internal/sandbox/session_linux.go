@@ -260,41 +260,34 @@ func (s *Session) Confirm(ctx context.Context) (LauncherName, error) {
 	return l.name(), nil
 }
 
-// candidates are the launchers to try, in order.
-func (s *Session) candidates() ([]launcher, error) {
-	var all []launcher
-	var missing error
-	if s.spec.Launcher != Bubblewrap {
+// candidates are the launchers to try, in order, and why one is not among
+// them.
+func (s *Session) candidates() (all []launcher, missing error) {
+	switch s.spec.Launcher {
+	case Seatbelt:
+		return nil, errors.New("the seatbelt launcher is for macOS")
+	case Native:
+		return []launcher{native{}}, nil
+	case Auto:
 		all = append(all, native{})
 	}
-	if s.spec.Launcher != Native {
-		program, err := findBubblewrap(os.Getenv("PATH"), s.spec.roots)
-		if err != nil {
-			missing = err
-		} else {
-			all = append(all, bubblewrap{program})
-		}
+	program, err := findBubblewrap(os.Getenv("PATH"), s.spec.roots)
+	if err != nil {
+		return all, err
 	}
-	if s.spec.Launcher == Seatbelt {
-		return nil, errors.New("the seatbelt launcher is for macOS")
-	}
-	if len(all) == 0 {
-		return nil, missing
-	}
-	return all, nil
+	return append(all, bubblewrap{program}), nil
 }
 
+// chosen is the first launcher that passes its check. One that has passed is
+// kept; failures are not, since their cause may be mended.
 func (s *Session) chosen(ctx context.Context) (launcher, error) {
 	s.choose.Lock()
 	defer s.choose.Unlock()
 	if s.launcher != nil {
 		return s.launcher, nil
 	}
-	candidates, err := s.candidates()
-	if err != nil {
-		return nil, err
-	}
-	var failed error
+	candidates, missing := s.candidates()
+	var causes []error
 	for _, l := range candidates {
 		err := s.try(ctx, l)
 		if err == nil {
@@ -302,13 +295,19 @@ func (s *Session) chosen(ctx context.Context) (launcher, error) {
 			s.notify("launcher", "", "commands run inside the %s sandbox", l.name())
 			return l, nil
 		}
-		if failed == nil {
-			failed = fmt.Errorf("%s: %w", l.name(), err)
-		} else {
-			failed = fmt.Errorf("%w; %s: %w", failed, l.name(), err)
+		if len(causes) > 0 && errors.Unwrap(causes[0]).Error() == err.Error() {
+			return nil, err // not the launchers' fault
 		}
+		causes = append(causes, fmt.Errorf("%s: %w", l.name(), err))
 	}
-	return nil, failed
+	if missing != nil {
+		causes = append(causes, missing)
+	}
+	all := causes[0]
+	for _, err := range causes[1:] {
+		all = fmt.Errorf("%w; %w", all, err)
+	}
+	return nil, all
 }
 
 // try confirms a boundary made by l and starts nothing in it.
