@@ -188,6 +188,22 @@ func checkArtifacts(t *testing.T, r *rig, res *Result) {
 	}
 }
 
+// TestLiveReplyIsFlushed reads the live reply while the run is on.
+func TestLiveReplyIsFlushed(t *testing.T) {
+	r := newRig(t, musetest.Call{Reply: "slowly", Deltas: []string{"slo", "wly"}, Gates: []string{"delta"}})
+	go func() {
+		release := r.gate.Arrived("delta")
+		for !strings.HasSuffix(r.read(fileLiveReply), "\n\nslo") {
+			runtime.Gosched()
+		}
+		release()
+	}()
+	res, err := Turn(context.Background(), r.opts)
+	if err != nil || !res.OK || !strings.HasSuffix(r.read(fileLiveReply), "\n\nslowly\n") {
+		t.Errorf("result %+v %v\n%s", res, err, r.read(fileLiveReply))
+	}
+}
+
 func TestTurnPrompts(t *testing.T) {
 	transient := musetest.Call{Deltas: []string{"half done"}, Terminal: "failed", Reason: "API error 503", Exit: 1}
 	waiting := musetest.Call{Reply: "I'll wait for the build to finish."}

@@ -27,6 +27,11 @@ var waitClaim = sync.OnceValue(func() *regexp.Regexp {
 		`^(?:the\s+|my\s+|all\s+)?[^.!?\n]{0,80}\bstill\s+(?:running|in progress|building|compiling)\b`,
 		`^(?:now\s+|currently\s+|still\s+)?(?:waiting|monitoring|standing by)\b`,
 		`\bwait(?:ing)?\s+(?:for|until|on)\b[^.!?\n]*\b(?:to\s+)?` + end + `\b`,
+		`\bwill\s+(?:report back|report (?:once|when|as soon as)|follow up|check back|come back|get back|update you|let you know|notify you)\b`,
+		`\bcheck(?:ing)?\s+back\s+(?:in|later|soon|shortly|once|when)\b`,
+		`\b(?:is|are)\s+(?:now|currently)\s+(?:running|executing|building|compiling|installing|in progress)\b`,
+		`\bawaiting\s+(?:the\s+|its\s+|their\s+|further\s+)?(?:results?|completion|output|build|tests?|job|run|command|notification|response|ci)\b`,
+		`\b(?:holding|pausing|paused|sleeping|idling)\s+(?:here\s+)?(?:until|while|for)\b`,
 		`\b(?:will|should)\s+be\s+notified\s+(?:when|once)\b`,
 		`\b(?:is|are)\s+(?:now\s+)?running\s+in\s+the\s+background\b`,
 	}, "|"))
@@ -35,7 +40,7 @@ var waitClaim = sync.OnceValue(func() *regexp.Regexp {
 // notAClaim are signs that a sentence speaks of the past, of a condition or of
 // the program under work.
 var notAClaim = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:no longer|not|never|isn['’]t|aren['’]t|wasn['’]t|instead of|without|rather than|used to|previously|was|were|had|would|could|if|whether|you can|you may|you should|feel free)\b[^.!?\n]{0,40}\b(?:wait|waits|waiting|running|poll|polling|block|blocks|monitor|in progress|background)|\?\s*$`)
+	return regexp.MustCompile(`(?i)\b(?:no longer|not|never|isn['’]t|aren['’]t|wasn['’]t|instead of|without|rather than|used to|previously|was|were|had|would|could|if|whether|you can|you may|you should|feel free)\b[^.!?\n]{0,40}\b(?:wait|waits|waiting|awaiting|holding|pausing|sleeping|running|poll|polling|block|blocks|monitor|in progress|background)|\?\s*$`)
 })
 
 // waitTail is how much of the end of a reply is looked at, and waitSentences

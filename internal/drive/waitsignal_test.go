@@ -24,6 +24,12 @@ func TestWaitSignal(t *testing.T) {
 		"I'll be right here: I am standing by.",
 		"I've kicked off the tests. I'll continue once they finish.",
 		"The linter passed.\nThe test run is still executing.\n",
+		"The suite is now running; will report back when it completes.",
+		"Checking back in a few minutes.",
+		"The benchmark is currently running.",
+		"Everything compiles. Awaiting the results of the integration run.",
+		"Pausing here until the deployment settles.",
+		"I will wait for the CI run to complete before merging.",
 	}
 	for _, reply := range waiting {
 		if WaitSignal(reply) == "" {
@@ -48,6 +54,9 @@ func TestWaitSignal(t *testing.T) {
 		"The server no longer blocks while a client is still running a query.",
 		"Instead of waiting for a timeout, the client now fails at once.",
 		"You can wait for the job with `muse jobs wait`.",
+		"The scheduler now wakes the task that was awaiting the result.",
+		"The new test shows which jobs will be retried.",
+		"The service will follow redirects and report errors as JSON.",
 		"The timeout is not reached while the command is still running, so no kill happens.",
 	}
 	for _, reply := range done {
