@@ -102,13 +102,13 @@ func DefaultAliases() Aliases {
 	}
 }
 
-// ErrContributorTier refuses a tier that was mapped to a contributor model.
-type ErrContributorTier struct {
+// ContributorTierError refuses a tier that was mapped to a contributor model.
+type ContributorTierError struct {
 	Tier  Tier
 	Model string
 }
 
-func (e *ErrContributorTier) Error() string {
+func (e *ContributorTierError) Error() string {
 	return fmt.Sprintf("tier %s is mapped to %s: a tier never chooses a contributor model; name the model itself to use it", e.Tier, e.Model)
 }
 
@@ -122,7 +122,7 @@ func (a Aliases) Resolve(name string) (Selection, error) {
 	}
 	if id, ok := a.Tiers[Tier(name)]; ok {
 		if IsContributor(id) {
-			return Selection{}, &ErrContributorTier{Tier(name), id}
+			return Selection{}, &ContributorTierError{Tier(name), id}
 		}
 		return Selection{Model: id, Via: "tier"}, nil
 	}
