@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
+	"github.com/openmuse/muse/internal/config/plainfile"
 )
 
 // Auth is auth.json: {"schema_version", "providers": {"<id>": {…}}} (seed 000,
@@ -81,7 +82,7 @@ func (a *Auth) entryFor(e Endpoint) *AuthEntry {
 
 // ReadAuth reads the stored credentials. A missing file is fine.
 func ReadAuth(path string) (*Auth, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Auth{File: path}, nil
 	}

@@ -18,8 +18,8 @@ const (
 
 // runKeyCommand runs argv without a shell and without input, and returns its
 // trimmed output. The command comes from the person's settings, never from a
-// workspace. It stays in this process's group, so that it may ask on the
-// terminal and an interrupt reaches it too.
+// workspace. What it leaves running in the background, such as an agent that
+// keeps a vault open, is its own affair: its answer counts all the same.
 func runKeyCommand(ctx context.Context, argv, environ []string) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, keyCommandTime)
 	defer cancel()
@@ -29,7 +29,17 @@ func runKeyCommand(ctx context.Context, argv, environ []string) (string, error) 
 	cmd.Stdout, cmd.Stderr = out, errs
 	// Children that keep the pipes open must not hold the run up.
 	cmd.WaitDelay = time.Second
+	ownGroup(cmd)
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		if limited.Err() != nil {
+			// The command itself had ended well, so that its group was left
+			// alone. Whether that can still be ended changes nothing here.
+			_ = cmd.Cancel()
+		} else if len(out.text) > 0 {
+			err = nil
+		}
+	}
 	name := argv[0]
 	switch {
 	case ctx.Err() != nil:

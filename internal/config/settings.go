@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
+	"github.com/openmuse/muse/internal/config/plainfile"
 	"github.com/openmuse/muse/internal/models"
 )
 
@@ -158,7 +158,7 @@ type UnknownKey struct {
 // gives empty settings; anything wrong in an existing one is an error with its
 // place.
 func ReadSettings(path string) (*Settings, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Settings{layer: SettingsFile}, nil
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/openmuse/muse/internal/config/plainfile"
 )
 
 // Private is the mode of files and directories that only their owner reads.
@@ -57,7 +59,7 @@ func update(ctx context.Context, path string, change func(old []byte) ([]byte, e
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
-	old, err := os.ReadFile(path)
+	old, err := plainfile.Read(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		old = nil

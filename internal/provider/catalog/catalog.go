@@ -19,6 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/openmuse/muse/internal/config/plainfile"
 	"github.com/openmuse/muse/internal/provider"
 	"github.com/openmuse/muse/internal/provider/transport"
 )
@@ -219,7 +220,7 @@ func (c *Catalogue) cached() (f cache, ok bool) {
 	if c.opts.Path == "" {
 		return f, false
 	}
-	data, err := os.ReadFile(c.opts.Path)
+	data, err := plainfile.Read(c.opts.Path)
 	if err != nil {
 		return f, false
 	}

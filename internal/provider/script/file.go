@@ -2,11 +2,11 @@ package script
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/openmuse/muse/internal/config/plainfile"
 	"github.com/openmuse/muse/internal/provider"
 )
 
@@ -83,7 +83,7 @@ type Failure struct {
 
 // Load reads the script file at path.
 func Load(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read model script: %w", err)
 	}
