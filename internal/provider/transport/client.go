@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/openmuse/muse/internal/provider"
@@ -33,8 +32,6 @@ type Client struct {
 	first   time.Duration
 	idle    time.Duration
 	now     func() time.Time
-
-	bodySize atomic.Int64 // of the last request body
 }
 
 // New checks the options and returns a client. Nothing is sent.

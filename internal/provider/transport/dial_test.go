@@ -88,6 +88,39 @@ func TestProxy(t *testing.T) {
 	})
 }
 
+func TestProxyVariablesThatAreNone(t *testing.T) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"} {
+		for value, good := range map[string]bool{
+			":::bad": false, "http://:::bad": false, "http://": false, "http://u:secret@": false, "ftp://proxy.test": false,
+			"http://proxy.test:port": false, "a b": false, ":8080": false, "http:///x": false, "%zz": false,
+			"proxy.test": true, "proxy.test:8080": true, "http://u:p@proxy.test:1": true, "HTTP://proxy.test": true,
+			"socks5h://proxy.test:1080": true, "[::1]:8080": true, "10.0.0.1:3128": true,
+		} {
+			c, err := New(Options{BaseURL: "https://model.test", Getenv: func(n string) string {
+				if n == name {
+					return value
+				}
+				return ""
+			}})
+			switch {
+			case good && err != nil:
+				t.Errorf("%s=%s: %v", name, value, err)
+			case !good && (err == nil || !strings.Contains(err.Error(), "the value of "+name+" is not a proxy") || strings.ContainsAny(err.Error(), "%") || strings.Contains(err.Error(), "bad") || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "proxy.test")):
+				t.Errorf("%s=%s: error %v", name, value, err)
+			}
+			if c != nil {
+				c.CloseIdle()
+			}
+		}
+	}
+	// The settings' proxy leaves the variables out of account.
+	c, err := New(Options{BaseURL: "https://model.test", Proxy: "http://proxy.test", Getenv: func(string) string { return ":::bad" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.CloseIdle()
+}
+
 // identity makes a self-signed certificate and writes it and its key as PEM.
 func identity(t *testing.T, dir string) (cert, key string) {
 	t.Helper()
