@@ -44,3 +44,13 @@ func ReadUsage(dec *jsontext.Decoder, to any) error {
 	}
 	return nil
 }
+
+// Counts is an object of counts within another: T is a struct. Some services
+// write an empty list where they have none.
+type Counts[T any] struct{ Of T }
+
+// UnmarshalJSONFrom reads any JSON value.
+func (c *Counts[T]) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	*c = Counts[T]{}
+	return ReadUsage(dec, &c.Of)
+}

@@ -55,13 +55,13 @@ type usage struct {
 	Prompt        provider.Count `json:"prompt_tokens"`
 	Completion    provider.Count `json:"completion_tokens"`
 	Total         provider.Count `json:"total_tokens"`
-	PromptDetails struct {
+	PromptDetails provider.Counts[struct {
 		Cached  provider.Count `json:"cached_tokens"`
 		Written provider.Count `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
+	}] `json:"prompt_tokens_details"`
+	CompletionDetails provider.Counts[struct {
 		Reasoning provider.Count `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+	}] `json:"completion_tokens_details"`
 	CacheHit provider.Count `json:"prompt_cache_hit_tokens"` // DeepSeek
 }
 
@@ -256,8 +256,8 @@ func (u *usage) tokens() provider.Usage {
 		return provider.Usage{}
 	}
 	t := provider.Usage{
-		Input: int64(u.Prompt), Output: int64(u.Completion), Reasoning: int64(u.CompletionDetails.Reasoning),
-		CacheRead: int64(max(u.PromptDetails.Cached, u.CacheHit)), CacheWrite: int64(u.PromptDetails.Written),
+		Input: int64(u.Prompt), Output: int64(u.Completion), Reasoning: int64(u.CompletionDetails.Of.Reasoning),
+		CacheRead: int64(max(u.PromptDetails.Of.Cached, u.CacheHit)), CacheWrite: int64(u.PromptDetails.Of.Written),
 	}
 	if t.Reasoning > 0 && int64(u.Total) == t.Input+t.Output+t.Reasoning {
 		t.Output += t.Reasoning // a server that counts reasoning apart

@@ -93,7 +93,7 @@ func TestReplies(t *testing.T) {
 		{"usage of Groq", stream(`{"choices":[{"delta":{},"finish_reason":"stop"}],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":1}}}`, mark), "created \ndone stop m 3/1/0/0\n"},
 		{"usage in fractions", stream(chunkOf(`{"content":"x"}`), end("stop"), `{"choices":[],"usage":{"prompt_tokens":12.0,"completion_tokens":1.5,"total_tokens":null,"prompt_tokens_details":{"cached_tokens":-2}}}`, mark), "created c\ndelta x\ntext x\ndone stop x 12/1/0/0\n"},
 		{"usage that is none", stream(chunkOf(`{"content":"x"}`), end("stop"), `{"choices":[],"usage":[1]}`, mark), "created c\ndelta x\ntext x\ndone stop x " + none + "\n"},
-		{"usage details that are none", stream(end("stop"), `{"choices":[],"usage":{"prompt_tokens":12,"completion_tokens":2,"prompt_tokens_details":7}}`, mark), "created \ndone stop m 12/2/0/0\n"},
+		{"usage details that are none", stream(end("stop"), `{"choices":[],"usage":{"prompt_tokens_details":[],"completion_tokens_details":7,"prompt_tokens":12,"completion_tokens":2}}`, mark), "created \ndone stop m 12/2/0/0\n"},
 		{"a null usage first", stream(`{"choices":[{"delta":{"content":"x"}}],"usage":null}`, end("stop"), usageChunk, mark), "created \ndelta x\ntext x\ndone stop m 9/4/1/5\n"},
 
 		{"calls by index", stream(

@@ -58,9 +58,9 @@ type usage struct {
 	Output     *provider.Count `json:"output_tokens"`
 	CacheRead  *provider.Count `json:"cache_read_input_tokens"`
 	CacheWrite *provider.Count `json:"cache_creation_input_tokens"`
-	Details    *struct {
+	Details    provider.Counts[struct {
 		Thinking provider.Count `json:"thinking_tokens"`
-	} `json:"output_tokens_details"`
+	}] `json:"output_tokens_details"`
 }
 
 // UnmarshalJSONFrom takes whatever a service puts in the place of its counts.
@@ -160,9 +160,7 @@ func (d *decoder) count(u *usage) {
 			*c.to = max(*c.to, int64(*c.from))
 		}
 	}
-	if u.Details != nil {
-		d.thought = max(d.thought, int64(u.Details.Thinking))
-	}
+	d.thought = max(d.thought, int64(u.Details.Of.Thinking))
 }
 
 func (d *decoder) open(index int, c *content) error {

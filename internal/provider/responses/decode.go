@@ -57,13 +57,13 @@ type response struct {
 type usage struct {
 	Input        provider.Count `json:"input_tokens"`
 	Output       provider.Count `json:"output_tokens"`
-	InputDetails struct {
+	InputDetails provider.Counts[struct {
 		Cached  provider.Count `json:"cached_tokens"`
 		Written provider.Count `json:"cache_write_tokens"`
-	} `json:"input_tokens_details"`
-	OutputDetails struct {
+	}] `json:"input_tokens_details"`
+	OutputDetails provider.Counts[struct {
 		Reasoning provider.Count `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
+	}] `json:"output_tokens_details"`
 }
 
 // UnmarshalJSONFrom takes whatever a service puts in the place of its counts.
@@ -305,7 +305,7 @@ func (u *usage) tokens() provider.Usage {
 		return provider.Usage{}
 	}
 	return provider.Usage{
-		Input: int64(u.Input), Output: int64(u.Output), Reasoning: int64(u.OutputDetails.Reasoning),
-		CacheRead: int64(u.InputDetails.Cached), CacheWrite: int64(u.InputDetails.Written),
+		Input: int64(u.Input), Output: int64(u.Output), Reasoning: int64(u.OutputDetails.Of.Reasoning),
+		CacheRead: int64(u.InputDetails.Of.Cached), CacheWrite: int64(u.InputDetails.Of.Written),
 	}
 }
