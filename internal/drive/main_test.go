@@ -15,7 +15,11 @@ func TestMain(m *testing.M) {
 	if musetest.Active() {
 		os.Exit(musetest.Main())
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if builtDir != "" {
+		_ = os.RemoveAll(builtDir) // a temporary directory: the verdict does not depend on it
+	}
+	os.Exit(code)
 }
 
 // rig is a stand-in with its surroundings.

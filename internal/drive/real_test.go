@@ -19,12 +19,16 @@ import (
 	"github.com/openmuse/muse/pkg/muse"
 )
 
+// builtDir holds the built binary until the tests are over.
+var builtDir string
+
 // builtMuse builds this module's own binary once.
 var builtMuse = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "muse-built-*")
 	if err != nil {
 		return "", err
 	}
+	builtDir = dir
 	bin := filepath.Join(dir, "muse")
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
