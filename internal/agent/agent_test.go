@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -321,7 +322,7 @@ func TestRetriesThenGivesUp(t *testing.T) {
 
 func TestOutputSchema(t *testing.T) {
 	for _, tt := range []struct{ name, replies, want, text string }{
-		{"at once", `{"text":" {\"ok\":true} "}`, "completed", `{"ok":true}`},
+		{"at once", `{"text":" {\"ok\":true} "}`, "completed", ` {"ok":true} `},
 		{"corrected", `{"text":"yes"},{"text":"[]"},{"text":"{\"ok\":false}"}`, "completed", `{"ok":false}`},
 		{"never", `{"text":"a"},{"text":"b"},{"text":"c"}`, "failed", ""},
 	} {
@@ -532,5 +533,97 @@ func TestAuthorizeComesBeforeTheIntent(t *testing.T) {
 		if !r.Failed {
 			t.Errorf("result %+v", r)
 		}
+	}
+}
+
+// counted is a model that gives its replies one after the other, whatever the
+// conversation holds by then; a request without tools gets the summary.
+type counted struct {
+	summary string
+	replies []provider.Part
+	next    int
+}
+
+func (*counted) ID() string { return "script" }
+
+func (c *counted) Stream(_ context.Context, req *provider.Request, emit func(provider.Part) error) error {
+	part := provider.Part{TextDelta: c.summary}
+	if len(req.Tools) > 0 {
+		part = c.replies[min(c.next, len(c.replies)-1)]
+		c.next++
+	}
+	if err := emit(part); err != nil {
+		return err
+	}
+	return emit(provider.Part{Completed: &provider.Completed{Finish: provider.FinishStop}})
+}
+
+func calling(name, args string) provider.Part {
+	return provider.Part{ToolCall: &provider.ToolCall{Name: name, Args: args}}
+}
+
+// TestOneHugeEntryDoesNotEndASession: a result, or arguments, bigger than the
+// model's whole context are moved out of the way instead of failing every later
+// turn.
+func TestOneHugeEntryDoesNotEndASession(t *testing.T) {
+	big := echoTool("read", false, false)
+	big.run = func(context.Context, tool.Call) tool.Result {
+		return tool.Result{Text: strings.Repeat("line of output\n", 4000)}
+	}
+	for _, call := range []provider.Part{calling("read", "{}"), calling("write", `{"content":"`+strings.Repeat("x", 60000)+`"}`)} {
+		m := &memory{}
+		l := testLoop(&counted{summary: "SUMMARY", replies: []provider.Part{call, {TextDelta: "done"}}}, m,
+			toolbox{"read": big, "write": echoTool("write", true, false)}, func(c *Config) {
+				c.Model.ContextLimit = 8192
+				c.Compaction = Compaction{Soft: 0.75, Hard: 0.9}
+			})
+		if out := turnOnce(t, l, "the person's words"); out.Terminal != "completed" {
+			t.Errorf("outcome %+v", out)
+		}
+		if _, hard := l.thresholds(); l.estimate() >= hard {
+			t.Errorf("the prompt is %d tokens, over %d", l.estimate(), hard)
+		}
+		if first := l.conv.Items(nil)[0].User; first == nil || first.Text != "the person's words" {
+			t.Errorf("the conversation begins with %+v", first)
+		}
+	}
+}
+
+// TestRunawaySummaryIsCut: a summary that is itself too long does not fail the
+// run it was written for.
+func TestRunawaySummaryIsCut(t *testing.T) {
+	long := echoTool("read", false, false)
+	long.run = func(context.Context, tool.Call) tool.Result {
+		return tool.Result{Text: strings.Repeat("line of output\n", 300)}
+	}
+	replies := slices.Repeat([]provider.Part{calling("read", "{}")}, 12)
+	m := &memory{}
+	l := testLoop(&counted{summary: strings.Repeat("blah ", 40000), replies: append(replies, provider.Part{TextDelta: "done"})}, m,
+		toolbox{"read": long}, func(c *Config) {
+			c.Model.ContextLimit = 8000
+			c.Compaction = Compaction{Soft: 0.5, Hard: 0.7}
+		})
+	if out := turnOnce(t, l, "go"); out.Terminal != "completed" {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+func TestTokenBudgetBindsWithoutReportedUsage(t *testing.T) {
+	m := &memory{}
+	l := testLoop(played(t, `{"schema_version":1,"replies":[{"tool_calls":[{"name":"read","args":{}}]},{"text":"done"}]}`),
+		m, toolbox{"read": echoTool("read", false, true)}, func(c *Config) { c.Budget.Tokens = 5 })
+	if out := turnOnce(t, l, "count me"); out.Terminal != "failed" || !strings.Contains(out.Reason, "token budget used up") {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+func TestResultsAreUTF8(t *testing.T) {
+	m := &memory{}
+	bad := echoTool("read", false, false)
+	bad.run = func(context.Context, tool.Call) tool.Result { return tool.Fail("caf\xe9") }
+	l := testLoop(played(t, `{"schema_version":1,"replies":[{"tool_calls":[{"name":"read","args":{}}]},{"text":"done"}]}`), m, toolbox{"read": bad}, nil)
+	turnOnce(t, l, "go")
+	if got := bodies[event.ToolResults](m)[0].Results[0].Text; got != "tool failed: caf\uFFFD" {
+		t.Errorf("result %q", got)
 	}
 }

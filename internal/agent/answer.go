@@ -39,7 +39,7 @@ func (t *turn) answer(r *reply) (*event.Notice, Outcome, error) {
 		err = t.Output.Validate(value)
 	}
 	if err == nil {
-		return nil, Outcome{Run: t.run, Terminal: "completed", Text: string(value)}, nil
+		return nil, Outcome{Run: t.run, Terminal: "completed", Text: text}, nil
 	}
 	if t.corrected("output_schema", t.Output.Corrections) {
 		return notice("output_schema", "answer does not fit the schema",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -259,6 +260,8 @@ func runTool(ctx context.Context, f tool.Tool, c tool.Call) (res tool.Result) {
 
 // finish records the end of one call.
 func (t *turn) finish(ctx context.Context, p *pending, res tool.Result) error {
+	// What a tool read may be in any encoding; records are UTF-8.
+	res.Text, res.Reason = strings.ToValidUTF8(res.Text, "\uFFFD"), strings.ToValidUTF8(res.Reason, "\uFFFD")
 	p.result = event.ToolResult{CallID: p.call.CallID, Index: p.index, Text: res.Text, Failed: res.Failed}
 	for _, img := range res.Images {
 		block, err := t.Assets.KeepImage(img.MediaType, img.Data)
@@ -291,7 +294,7 @@ func (t *turn) finish(ctx context.Context, p *pending, res tool.Result) error {
 	outcome.TaskCompletion = event.TaskCompletion{Kind: "terminal", Terminal: event.Kinded{Kind: terminal}}
 	facts := &event.CallFacts{ToolName: p.call.Name, Text: p.result.Text, Failed: res.Failed}
 	if res.Edit != nil {
-		facts.Edit = &event.EditFacts{Added: res.Edit.Added, Path: res.Edit.Path, ToolName: p.call.Name}
+		facts.Edit = &event.EditFacts{Added: res.Edit.Added, Path: strings.ToValidUTF8(res.Edit.Path, "\uFFFD"), ToolName: p.call.Name}
 	}
 	bodies = append(bodies, end, event.EffectTerminal{
 		CallID: p.call.CallID, EffectID: p.task, Kind: "terminal", ModelCallIndex: p.index, Outcome: outcome,

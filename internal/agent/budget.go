@@ -39,9 +39,11 @@ type spent struct {
 	usage       provider.Usage
 	costMicros  int64
 	costUnknown bool
-	calls       int // model calls
-	toolCalls   int
-	states      []event.StepBudget // changes not yet recorded
+	// guessed counts tokens of calls for which the service reported none.
+	guessed   int64
+	calls     int // model calls
+	toolCalls int
+	states    []event.StepBudget // changes not yet recorded
 }
 
 func (s *spent) add(u provider.Usage, cost *int64) {
@@ -57,6 +59,9 @@ func (s *spent) add(u provider.Usage, cost *int64) {
 		s.costMicros += *cost
 	}
 }
+
+// tokens is what counts against the token budget.
+func (s *spent) tokens() int64 { return s.usage.Input + s.usage.Output + s.guessed }
 
 func (s *spent) total(steps int) event.RunUsage {
 	r := event.RunUsage{ModelCalls: s.calls, Steps: steps, ToolCalls: s.toolCalls, Usage: usageOf(s.usage)}
@@ -88,9 +93,9 @@ func (s *spent) check(b *Budget, steps int, elapsed time.Duration, given *notice
 		{"cost", s.costMicros, b.CostMicros, float64(s.costMicros) >= windDown*float64(b.CostMicros),
 			fmt.Sprintf("cost budget used up: %s of %s (--max-cost)", dollars(s.costMicros), dollars(b.CostMicros)),
 			dollars(b.CostMicros-s.costMicros) + " of model cost"},
-		{"tokens", s.usage.Input + s.usage.Output, b.Tokens, float64(s.usage.Input+s.usage.Output) >= windDown*float64(b.Tokens),
-			fmt.Sprintf("token budget used up: %d of %d (--max-tokens-total)", s.usage.Input+s.usage.Output, b.Tokens),
-			fmt.Sprintf("%d tokens", b.Tokens-s.usage.Input-s.usage.Output)},
+		{"tokens", s.tokens(), b.Tokens, float64(s.tokens()) >= windDown*float64(b.Tokens),
+			fmt.Sprintf("token budget used up: %d of %d (--max-tokens-total)", s.tokens(), b.Tokens),
+			fmt.Sprintf("%d tokens", b.Tokens-s.tokens())},
 		{"time", elapsed.Milliseconds(), b.Time.Milliseconds(), elapsed.Seconds() >= windDown*b.Time.Seconds(),
 			(&budgetError{b.Time}).Error(), (b.Time - elapsed).Round(time.Second).String()},
 	} {

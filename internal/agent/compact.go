@@ -99,12 +99,7 @@ func (t *turn) makeRoom(ctx context.Context) error {
 	now := t.estimate()
 	switch {
 	case now >= hard:
-		if err := t.compactNow(ctx, "hard_threshold_blocking"); err != nil {
-			return err
-		}
-		if after := t.estimate(); after >= hard {
-			return fmt.Errorf("context compaction replacement still exceeds the hard threshold (%d >= %d tokens)", after, hard)
-		}
+		return t.shorten(ctx, soft, hard)
 	case now >= soft && t.step == 0:
 		// Before the first call nothing goes on beside which a summary could be
 		// written, and a short turn would end before it is ready.
@@ -117,9 +112,72 @@ func (t *turn) makeRoom(ctx context.Context) error {
 	return nil
 }
 
+// shorten brings the prompt below the hard threshold, or says that it cannot.
+// What stays beside a summary must fit by itself; where it does not, long
+// results go to files first, and in the end everything but the newest prompt
+// is summarised from the record, without a model.
+func (t *turn) shorten(ctx context.Context, soft, hard int64) error {
+	if plan, ok := t.plan("hard_threshold_blocking"); !ok || t.after(plan.through) >= hard {
+		if err := t.clearResultsBefore(0); err != nil {
+			return err
+		}
+	}
+	if t.estimate() >= hard {
+		if err := t.compactNow(ctx, "hard_threshold_blocking"); err != nil && !errors.Is(err, errNothingToSummarise) {
+			return err
+		}
+	}
+	if plan, ok := t.wholePlan(); ok && t.estimate() >= hard {
+		if err := t.install(plan, t.capped(localSummary(t.conv.upTo(plan.through)))); err != nil {
+			return err
+		}
+	}
+	if after := t.estimate(); after >= hard {
+		return fmt.Errorf("context compaction replacement still exceeds the hard threshold (%d >= %d tokens)", after, hard)
+	}
+	return nil
+}
+
+// after is the size in tokens of what follows a place in the conversation, and
+// of everything around the conversation.
+func (t *turn) after(through int64) int64 {
+	return int64(float64(t.overhead+t.conv.bytes()-t.conv.upTo(through).bytes()) / t.bytesPerToken)
+}
+
+// wholePlan summarises everything but a prompt that was not answered yet.
+func (t *turn) wholePlan() (compactionPlan, bool) {
+	through, head, tail, ok := t.conv.end()
+	return compactionPlan{
+		trigger: "hard_threshold_blocking", timing: t.timing(), through: through, head: head, tail: tail, before: t.estimate(), started: tail,
+	}, ok
+}
+
+func (t *turn) timing() string {
+	if t.step == 0 {
+		return "pre_turn"
+	}
+	return "mid_turn"
+}
+
+// summaryTokens bounds a summary (CLI.md 6, Compaction).
+const summaryTokens = 16384
+
+// capped is a summary that leaves room for what it makes room for.
+func (t *turn) capped(text string) string {
+	limit := float64(summaryTokens)
+	if soft, _ := t.thresholds(); soft > 0 {
+		limit = min(limit, 0.3*float64(soft))
+	}
+	return cutMiddle(text, int(limit*t.bytesPerToken))
+}
+
 // clearResults moves old, long tool results to files.
 func (t *turn) clearResults(soft int64) error {
-	keep := int64(suffixShare * float64(soft) * t.bytesPerToken)
+	return t.clearResultsBefore(int64(suffixShare * float64(soft) * t.bytesPerToken))
+}
+
+// clearResultsBefore moves the long results before the newest keep bytes.
+func (t *turn) clearResultsBefore(keep int64) error {
 	var cleared []event.ClearedResult
 	for _, r := range t.conv.clearable(keep, clearMinBytes) {
 		rel, abs, err := t.Assets.KeepResult(r.CallID, r.Text)
@@ -146,11 +204,7 @@ func (t *turn) plan(trigger string) (compactionPlan, bool) {
 		// Even a short suffix is better than an overfull prompt.
 		through, head, tail, ok = t.conv.boundary(1)
 	}
-	timing := "mid_turn"
-	if t.step == 0 {
-		timing = "pre_turn"
-	}
-	return compactionPlan{trigger: trigger, timing: timing, through: through, head: head, tail: tail, before: t.estimate(), started: tail}, ok
+	return compactionPlan{trigger: trigger, timing: t.timing(), through: through, head: head, tail: tail, before: t.estimate(), started: tail}, ok
 }
 
 // compactBeside starts a summary that is collected at a later step.
@@ -235,7 +289,7 @@ func (t *turn) settle(ctx context.Context, plan compactionPlan, res summaryResul
 	} else if err := t.chargeSummary(res.usage); err != nil {
 		return err
 	}
-	return t.install(plan, text)
+	return t.install(plan, t.capped(text))
 }
 
 // chargeSummary records the tokens of the summary's model call, so that the
@@ -252,9 +306,15 @@ func (t *turn) install(plan compactionPlan, text string) error {
 	n := t.conv.compacted + 1
 	replacement := event.Replacement{Kind: "summary_text", Text: text}
 	before := event.PromptBudget{Source: "heuristic_estimate", Tokens: plan.before}
-	gone := t.conv.upTo(plan.through).bytes()
+	keepUserLimit := int64(userShare * float64(soft) * t.bytesPerToken)
+	part := t.conv.upTo(plan.through)
+	stays := int64(len(text))
+	kept, _ := keepUser(part.entries, keepUserLimit)
+	for _, e := range kept {
+		stays += itemBytes(e.item)
+	}
 	after := event.PromptBudget{Source: "heuristic_estimate"}
-	after.Tokens = max(0, t.estimate()-int64(float64(gone-int64(len(text)))/t.bytesPerToken))
+	after.Tokens = max(0, t.estimate()-int64(float64(part.bytes()-stays)/t.bytesPerToken))
 	after.TargetMet = after.Tokens <= soft
 	through := event.Cursor{Sequence: plan.through}
 	candidate := event.CompactionCandidate{
@@ -270,7 +330,7 @@ func (t *turn) install(plan compactionPlan, text string) error {
 	installed := event.CompactionInstalled{
 		BudgetAfter: after, BudgetBefore: before, CandidateID: candidate.CandidateID, InstallID: fmt.Sprintf("install-%d", n),
 		Preserved: event.PreservedSegment{Head: plan.through + 1, Tail: plan.tail, Interval: fmt.Sprintf("(%d, %d]", plan.through, plan.tail)},
-		Cache:     event.CacheBoundary{Status: "reset"}, KeptUserBytes: int64(userShare * float64(soft) * t.bytesPerToken),
+		Cache:     event.CacheBoundary{Status: "reset"}, KeptUserBytes: keepUserLimit,
 		Replacement: replacement, StrategyID: StrategySummary, Through: through, Timing: plan.timing, Trigger: plan.trigger,
 	}
 	for _, body := range []event.Body{candidate, installed} {

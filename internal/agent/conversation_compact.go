@@ -90,10 +90,10 @@ func (c *Conversation) clear(b event.ResultsCleared) {
 // keep bytes of conversation that are longer than min bytes, oldest first.
 func (c *Conversation) clearable(keep, min int64) []*provider.ToolResult {
 	var recent int64
-	cut := 0
-	for i := len(c.entries) - 1; i >= 0; i-- {
+	cut := len(c.entries)
+	for i := len(c.entries) - 1; i >= 0 && keep > 0; i-- {
+		cut = i
 		if recent += itemBytes(c.entries[i].item); recent > keep {
-			cut = i
 			break
 		}
 	}
@@ -138,6 +138,23 @@ func (c *Conversation) boundary(keep int64) (through, head, tail int64, ok bool)
 		}
 	}
 	return 0, 0, 0, false
+}
+
+// end is the newest place to summarise through: everything, but for a prompt
+// that was not answered yet.
+func (c *Conversation) end() (through, head, tail int64, ok bool) {
+	n := len(c.entries)
+	if n == 0 {
+		return 0, 0, 0, false
+	}
+	tail = c.entries[n-1].seq
+	if c.entries[n-1].item.User != nil {
+		n--
+	}
+	if n == 0 {
+		return 0, 0, 0, false
+	}
+	return c.entries[n-1].seq, c.entries[0].seq, tail, true
 }
 
 // upTo is the conversation as far as through, for the model that summarises.

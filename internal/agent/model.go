@@ -227,6 +227,9 @@ func (t *turn) commitReply(task string, r *reply, began time.Time) error {
 	}
 	completed.CostMicros = t.cost(usage)
 	t.spent.add(usage, completed.CostMicros)
+	if usage.Input+usage.Output == 0 {
+		t.spent.guessed += t.estimate() + int64(float64(r.streamed.Len())/t.bytesPerToken)
+	}
 	t.calibrate(usage)
 
 	bodies := []event.Body{event.ResponseCreated{ResponseID: r.responseID}}

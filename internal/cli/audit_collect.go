@@ -66,7 +66,7 @@ func newAuditCollectCmd(env *Env) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&opts.root, "root", systemRoot(), "the running system, or where a disk is mounted")
+	f.StringVar(&opts.root, "root", systemRoot(env), "the running system, or where a disk is mounted")
 	f.StringSliceVar(&opts.homes, "home", nil, "homes to look in, as a pattern below the root; repeatable")
 	f.StringVarP(&opts.out, "out", "o", "", "the directory or zip file to make")
 	f.BoolVar(&opts.credentials, "include-credentials", false, "also copy files that hold tokens")
@@ -77,8 +77,8 @@ func newAuditCollectCmd(env *Env) *cobra.Command {
 const collectCommand = "muse audit collect"
 
 // systemRoot is the root of the running system.
-func systemRoot() string {
-	if v := filepath.VolumeName(os.Getenv("SystemRoot")); v != "" {
+func systemRoot(env *Env) string {
+	if v := filepath.VolumeName(env.Getenv("SystemRoot")); v != "" {
 		return v + `\`
 	}
 	return string(filepath.Separator)
@@ -96,7 +96,7 @@ func runAuditCollect(ctx context.Context, env *Env, opts *collectOptions) error 
 		Root: opts.root, Homes: opts.homes, Out: opts.out, IncludeCredentials: opts.credentials,
 		Tool: buildinfo.Banner(), Now: env.Now,
 	}
-	if opts.root == systemRoot() {
+	if opts.root == systemRoot(env) {
 		o.OwnHome, o.Getenv = config.Home(env.Getenv), env.Getenv
 		if !opts.rootGiven && len(opts.homes) == 0 && os.Geteuid() != 0 && o.OwnHome != "" {
 			o.Homes = []string{o.OwnHome}

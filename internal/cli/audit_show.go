@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -87,6 +88,9 @@ func runAuditShow(ctx context.Context, env *Env, opts *showOptions) error {
 	_, err = audit.Timeline(ctx, in.Of(s.File()), audit.TimelineOptions{Thinking: opts.thinking}, w)
 	if code, ok := signalCode(ctx); ok {
 		return &ExitError{Code: code}
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return &ExitError{Code: 1} // the reader has enough
 	}
 	return err
 }

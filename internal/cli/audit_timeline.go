@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -142,6 +143,9 @@ func runAuditTimeline(ctx context.Context, env *Env, opts *timelineOptions) erro
 	if err != nil {
 		if code, ok := signalCode(ctx); ok {
 			return &ExitError{Code: code, Err: err}
+		}
+		if errors.Is(err, syscall.EPIPE) {
+			return &ExitError{Code: 1} // the reader has enough
 		}
 		return err
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"unicode"
+
 	"github.com/go-json-experiment/json"
 
 	"github.com/openmuse/muse/internal/event"
@@ -30,15 +32,16 @@ func (r *run) tellApproval(a event.Approval) {
 	}
 }
 
-// oneLine makes text from a model safe to print in a line for people: control
-// characters, which a terminal would obey, become spaces, and long text is cut.
+// oneLine makes text from elsewhere safe to print in a line for people: control
+// and format characters, which a terminal would obey or which turn the reading
+// direction, become spaces, and long text is cut.
 func oneLine(s string, limit int) string {
 	out := make([]rune, 0, min(len(s), limit))
 	for _, c := range s {
 		if len(out) == limit {
 			return string(out) + "…"
 		}
-		if c < 0x20 || c >= 0x7f && c < 0xa0 || c == 0x2028 || c == 0x2029 {
+		if unicode.IsControl(c) || unicode.In(c, unicode.Cf, unicode.Zl, unicode.Zp) {
 			c = ' '
 		}
 		out = append(out, c)

@@ -92,6 +92,12 @@ func TestKilledAtAnyInstant(t *testing.T) {
 		if err := again.Run(); err != nil {
 			t.Fatalf("kill %d: continuing: %v\n%s", i, err, stderr.Bytes())
 		}
+		// The stream is of the continued run alone: it begins with its prompt and
+		// has one terminal, whatever the killed run had left open.
+		continued := envelopes(t, bytes.NewBuffer(bytes.Clone(out.Bytes())))
+		if continued[0].PayloadType != "runtime.command.accepted" || bytes.Count(out.Bytes(), []byte(`"payload_type":"run.terminal.`)) != 1 {
+			t.Fatalf("kill %d: the continued stream begins with %s", i, continued[0].PayloadType)
+		}
 		if !bytes.Contains(out.Bytes(), []byte(`"payload_type":"run.terminal.completed"`)) {
 			t.Fatalf("kill %d: the continued run has no completed terminal", i)
 		}

@@ -248,8 +248,10 @@ func (o *execOptions) validateExclusions() error {
 		return execUsage("option --script needs --provider script")
 	case o.given("echo-delay-ms") && o.provider != "echo":
 		return execUsage("option --echo-delay-ms needs --provider echo")
-	case o.given("approval-mode") && o.disableApproval && o.approvalMode != "never":
-		return execUsage("options --approval-mode %s and --disable-approval contradict each other", o.approvalMode)
+	case o.given("approval-mode") && (o.disableApproval || o.yolo) && o.approvalMode != "never":
+		return execUsage("option --approval-mode %s contradicts --disable-approval and --yolo", o.approvalMode)
+	case o.given("workspace") && o.workspace == "":
+		return execUsage("option --workspace is empty")
 	}
 	return nil
 }

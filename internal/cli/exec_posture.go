@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/permission"
@@ -153,6 +154,9 @@ func (o *execOptions) workspaceRoot(env *Env) (root, how string, err error) {
 		if info, err = os.Stat(root); err == nil && !info.IsDir() {
 			err = fmt.Errorf("%s is not a directory", root)
 		}
+	}
+	if err == nil && !utf8.ValidString(root) {
+		err = fmt.Errorf("its path %q is not valid UTF-8, and session logs are", root)
 	}
 	if err != nil {
 		if how == "explicit" {

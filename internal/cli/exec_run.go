@@ -111,7 +111,7 @@ func (r *run) prepare(ctx context.Context) error {
 
 // note writes one line for people in the documented form.
 func (r *run) note(format string, args ...any) {
-	fmt.Fprintf(r.env.Stderr, "muse: "+format+"\n", args...)
+	fmt.Fprintf(r.env.Stderr, "muse: %s\n", oneLine(fmt.Sprintf(format, args...), 2000))
 }
 
 // openSession opens the session and builds the tools and the loop around it.
@@ -172,15 +172,16 @@ func (r *run) release() {
 func (r *run) turn(ctx context.Context) (agent.Outcome, error) {
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
-	if r.opts.streams() {
-		view := stream.New(r.env.Stdout, r.session.ID(), r.session.Turn(), r.opts.jsonExtended)
-		r.session.Watch(view.Show, func(err error) { lost(err) })
-	}
 	for _, w := range append(r.watchers, r.progress) {
 		r.session.Watch(w, nil)
 	}
 	if err := r.session.Begin(); err != nil {
 		return agent.Outcome{}, err
+	}
+	// The stream is of this run: what an earlier one left open was closed above.
+	if r.opts.streams() {
+		view := stream.New(r.env.Stdout, r.session.ID(), r.session.Turn(), r.opts.jsonExtended)
+		r.session.Watch(view.Show, func(err error) { lost(err) })
 	}
 	in := host.Input{Text: r.prompt}
 	for _, p := range r.images {

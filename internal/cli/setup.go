@@ -56,7 +56,7 @@ func newSetup(ctx context.Context, env *Env, flags config.Flags, stdinKey *strin
 // warn prints warnings in the documented form.
 func (s *setup) warn(lines ...string) {
 	for _, l := range lines {
-		fmt.Fprintf(s.env.Stderr, "muse: warning: %s\n", strings.TrimSpace(l))
+		fmt.Fprintf(s.env.Stderr, "muse: warning: %s\n", oneLine(strings.TrimSpace(l), 2000))
 	}
 }
 

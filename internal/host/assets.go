@@ -79,7 +79,9 @@ func (a *assets) KeepResult(callID, text string) (rel, abs string, err error) {
 	if a.dir == "" {
 		return "", "", errors.New("the session keeps no files")
 	}
-	rel = "tool-outputs/cleared/" + callID + "-result.txt"
+	// Services repeat call ids; the hash keeps two results apart.
+	sum := sha256.Sum256([]byte(text))
+	rel = "tool-outputs/cleared/" + callID + "-" + hex.EncodeToString(sum[:6]) + "-result.txt"
 	abs = filepath.Join(a.dir, filepath.FromSlash(rel))
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return "", "", fmt.Errorf("keep tool result: %w", err)
