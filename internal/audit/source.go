@@ -48,7 +48,7 @@ func (s *source) start() error {
 	if s.sorted {
 		return nil
 	}
-	s.spool = &spool{}
+	s.spool = &spool{limit: s.m.spoolLimit}
 	for !s.over {
 		if err := s.fill(); err != nil {
 			return err

@@ -15,13 +15,17 @@ import (
 )
 
 // spoolMemory is how many bytes of rows are sorted in memory before they go to
-// a temporary file.
-const spoolMemory = 24 << 20
+// a temporary file; when many logs are sorted at once they share it.
+const (
+	spoolMemory = 24 << 20
+	leastSpool  = 512 << 10
+)
 
 // spool sorts rows that do not come in order, in bounded memory: full buffers
 // are sorted and written to a temporary file, and merged when they are read.
 // Rows with equal keys keep the order they were added in.
 type spool struct {
+	limit int // bytes in memory; spoolMemory if 0
 	items []item
 	size  int
 	seq   int64
@@ -44,7 +48,11 @@ func (s *spool) add(key int64, row *timeline.Row) error {
 	s.items = append(s.items, item{key, s.seq, row.Clone()})
 	s.seq++
 	s.size += 256 + len(row.Text.Prefix) + len(row.Text.Literal) + len(row.Text.Plain) + len(row.Raw)
-	if s.size < spoolMemory {
+	limit := s.limit
+	if limit == 0 {
+		limit = spoolMemory
+	}
+	if s.size < limit {
 		return nil
 	}
 	return s.spill()

@@ -57,8 +57,10 @@ type merger struct {
 	chunkSize int
 	ahead     int
 	reopen    bool // hold no file open between chunks
-	heads     map[*File]head
-	tail      spool
+
+	spoolLimit int // of each log that has to be sorted
+	heads      map[*File]head
+	tail       spool
 }
 
 func (m *merger) reader() timeline.Reader {
@@ -156,6 +158,7 @@ func (m *merger) plan(sources []*source) {
 		m.ahead = 1
 	}
 	m.reopen = most > maxOpenFiles
+	m.spoolLimit = max(leastSpool, 2*spoolMemory/most)
 }
 
 // merge writes the rows of all sources by time. A log is opened when its first

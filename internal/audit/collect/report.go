@@ -26,6 +26,7 @@ type Summary struct {
 	Files       int64            `json:"files"`  // copied
 	Bytes       int64            `json:"bytes"`  // copied
 	Changed     int64            `json:"changed_while_copied"`
+	Unsettled   int64            `json:"databases_not_in_one_state"` // files of databases that kept changing
 	Problems    []Problem        `json:"problems"`
 	ByHand      []ByHand         `json:"by_hand"`
 
@@ -56,9 +57,10 @@ type ByHand struct {
 	Note   string `json:"note"`
 }
 
-// Incomplete reports whether some evidence could not be read or kept changing.
+// Incomplete reports whether some evidence could not be read, or a database not
+// in one state. A log that grew while it was copied is whole up to there.
 func (s *Summary) Incomplete() bool {
-	return s.Counts[Unreadable] > 0 || s.Counts[Partial] > 0 || s.Changed > 0 || len(s.Problems) > 0
+	return s.Counts[Unreadable] > 0 || s.Counts[Partial] > 0 || s.Unsettled > 0 || len(s.Problems) > 0
 }
 
 func (c *collector) summarize(bases []*base, started time.Time) *Summary {
@@ -79,6 +81,9 @@ func (c *collector) summarize(bases []*base, started time.Time) *Summary {
 		s.Counts[e.Status]++
 		if e.Changed {
 			s.Changed++
+			if e.Group != "" {
+				s.Unsettled++
+			}
 		}
 		if e.Kind != "file" || e.Status != Collected && e.Status != Partial {
 			continue

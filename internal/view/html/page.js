@@ -138,7 +138,7 @@
       const lane = el('div', 'lane' + (s.child ? ' child' : ''));
       lane.dataset.session = s.id;
       lane.classList.toggle('off', Boolean(state.session) && state.session !== s.id);
-      const label = el('button', '', (s.name || s.id.slice(0, 13)) + '  ' + s.project);
+      const label = el('button', '', (s.name || s.id.slice(0, 13) || 'no session') + '  ' + s.project);
       label.title = s.id + ' ' + s.project;
       label.addEventListener('click', () => set('session', state.session === s.id ? '' : s.id));
       const g = svg('svg', { viewBox: '0 0 ' + width + ' 20', preserveAspectRatio: 'none', height: 20 });
