@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/provider"
 )
 
 // OutputSchema is the JSON Schema that the final answer must fit.
@@ -23,6 +24,9 @@ type OutputSchema struct {
 // goes back to the model.
 func (t *turn) answer(r *reply) (*event.Notice, Outcome, error) {
 	text := r.text()
+	if strings.TrimSpace(text) == "" && r.done.Finish == provider.FinishFilter {
+		return nil, t.fail("the model's service withheld the answer (content filter)"), nil
+	}
 	if strings.TrimSpace(text) == "" {
 		if t.corrected("empty_answer", 1) {
 			return notice("empty_answer", "empty answer",

@@ -29,7 +29,7 @@ func (r *run) openGuard() error {
 	}
 	home := r.setup.paths.Home
 	cfg := permission.Config{
-		Workspace: r.root, Home: home, Grant: permission.RootGrant(grant), Reviewer: p.Reviewer,
+		Workspace: r.root, Home: home, Temp: "/tmp", Path: r.env.Getenv("PATH"), Grant: permission.RootGrant(grant), Reviewer: p.Reviewer,
 		Strict: p.sources.settings.Strict, Rules: append(p.sources.rules, p.profile.Rules()...),
 		Masks:    append([]string{r.setup.paths.Config}, sandbox.DefaultMasks(home)...),
 		Answerer: o.answerer(),

@@ -115,6 +115,13 @@ func (o *execOptions) readSchema() (*agent.OutputSchema, error) {
 	if err != nil {
 		return nil, execUsage("cannot read --output-schema: %v", err)
 	}
+	var doc any
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return nil, execUsage("--output-schema %s is not JSON: %v", o.outputSchema, err)
+	}
+	if err := checkSchema(doc); err != nil {
+		return nil, execUsage("--output-schema %s cannot be used: %v", o.outputSchema, err)
+	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(data, &schema); err != nil {
 		return nil, execUsage("--output-schema %s is not a JSON Schema: %v", o.outputSchema, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/openmuse/muse/internal/agent"
 	"github.com/openmuse/muse/internal/buildinfo"
@@ -37,6 +38,7 @@ type run struct {
 	// watchers are shown every event of the run.
 	watchers []host.Watcher
 	closers  []func()
+	stdout   *patientWriter // with --json
 }
 
 // runExec carries out `muse exec`. Everything that can be wrong with the
@@ -50,6 +52,9 @@ func (r *run) execute(ctx context.Context) error {
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	if err := r.prepare(ctx); err != nil {
+		if code, ended := signalCode(ctx); ended {
+			return &ExitError{Code: code, Err: context.Cause(ctx)}
+		}
 		return err
 	}
 	defer r.release()
@@ -71,17 +76,22 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.root, how, err = r.opts.workspaceRoot(r.env); err != nil {
 		return err
 	}
-	if r.prompt, err = r.opts.readPrompt(); err != nil {
+	var key *string
+	// Any of these can be a pipe that nobody writes to: a signal must end the
+	// wait, not the system's patience.
+	if err := interruptible(ctx, func() (err error) {
+		if r.prompt, err = r.opts.readPrompt(); err != nil {
+			return err
+		}
+		if r.images, err = r.opts.readImages(); err != nil {
+			return err
+		}
+		if r.schema, err = r.opts.readSchema(); err != nil {
+			return err
+		}
+		key, err = r.opts.readKey(r.env.Stdin)
 		return err
-	}
-	if r.images, err = r.opts.readImages(); err != nil {
-		return err
-	}
-	if r.schema, err = r.opts.readSchema(); err != nil {
-		return err
-	}
-	key, err := r.opts.readKey(r.env.Stdin)
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	r.note("workspace root: %s (%s)", r.root, how)
@@ -180,7 +190,10 @@ func (r *run) turn(ctx context.Context) (agent.Outcome, error) {
 	}
 	// The stream is of this run: what an earlier one left open was closed above.
 	if r.opts.streams() {
-		view := stream.New(r.env.Stdout, r.session.ID(), r.session.Turn(), r.opts.jsonExtended)
+		limited, stop := r.withMaxTime(ctx)
+		defer stop()
+		r.stdout = newPatientWriter(limited, r.env.Stdout, stdoutGrace)
+		view := stream.New(r.stdout, r.session.ID(), r.session.Turn(), r.opts.jsonExtended)
 		r.session.Watch(view.Show, func(err error) { lost(err) })
 	}
 	in := host.Input{Text: r.prompt}
@@ -192,12 +205,29 @@ func (r *run) turn(ctx context.Context) (agent.Outcome, error) {
 		in.Images = append(in.Images, block)
 	}
 	out, err := r.session.Submit(ctx, r.loop, in, r.branch)
+	if r.stdout != nil {
+		if closeErr := r.stdout.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("write events to stdout: %w", closeErr)
+		}
+	}
 	if err == nil && out.Terminal == "cancelled" {
 		if cause := context.Cause(ctx); cause != nil {
 			out.Reason = cause.Error()
 		}
 	}
 	return out, err
+}
+
+// stdoutGrace is how long a stdout that is not read may hold up the end of a
+// run.
+const stdoutGrace = 500 * time.Millisecond
+
+// withMaxTime is ctx, ended by --max-time as well.
+func (r *run) withMaxTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.opts.maxTime <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, r.opts.maxTime)
 }
 
 // progress tells people on stderr what they would otherwise wait through

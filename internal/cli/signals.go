@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // signalError is the cause of a context that a signal ended.
@@ -14,10 +15,14 @@ type signalError struct{ sig os.Signal }
 
 func (e *signalError) Error() string { return fmt.Sprintf("ended by %v", e.sig) }
 
+// patience is how long a run may take to end in order after a signal. A second
+// signal within it changes nothing, because ending the process at once would
+// leave its commands behind; after it the system's way is open again.
+const patience = 2 * time.Second
+
 // withSignals is ctx, ended by SIGINT, SIGTERM or SIGHUP with a signalError as
-// its cause. A second signal ends the process the system's way, because a
-// person who asks twice does not want to wait. SIGPIPE is ignored: a closed
-// stdout must not leave the session log open-ended.
+// its cause. SIGPIPE is ignored: a closed stdout must not leave the session log
+// open-ended.
 func withSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 1)
@@ -28,7 +33,11 @@ func withSignals(ctx context.Context) (context.Context, func()) {
 		select {
 		case sig := <-signals:
 			cancel(&signalError{sig})
-			signal.Stop(signals)
+			select {
+			case <-time.After(patience):
+				signal.Stop(signals)
+			case <-done:
+			}
 		case <-done:
 		}
 	}()
@@ -50,4 +59,17 @@ func signalCode(ctx context.Context) (code int, ok bool) {
 		return 128 + int(n), true
 	}
 	return 130, true
+}
+
+// interruptible runs read, which may wait for ever, until it is done or ctx
+// ends. What read was about to set must not be used after an error.
+func interruptible(ctx context.Context, read func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- read() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

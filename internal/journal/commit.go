@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/openmuse/muse/internal/record"
@@ -37,6 +38,9 @@ func (j *Journal) commit(before func() error) error {
 	j.mu.Lock()
 	err := j.usable()
 	if err == nil {
+		err = j.inPlace()
+	}
+	if err == nil {
 		err = before()
 	}
 	dirty, newName := j.dirty, j.newName
@@ -57,6 +61,20 @@ func (j *Journal) commit(before func() error) error {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return j.fail(err)
+	}
+	return nil
+}
+
+// inPlace makes sure that the log's path still leads to the file that is
+// written: nobody would find what goes to one that was removed or replaced.
+func (j *Journal) inPlace() error {
+	written, err := j.file.Stat()
+	if err != nil {
+		return j.fail(err)
+	}
+	named, err := os.Lstat(j.path)
+	if err != nil || !os.SameFile(written, named) {
+		return j.fail(fmt.Errorf("%s was removed or replaced while it was being written", j.path))
 	}
 	return nil
 }
