@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -272,10 +273,24 @@ func parsePrice(text string) (*muse.Price, error) {
 // driveVoice is how drive and loop speak: lines on stderr, and on a terminal a
 // timer that a line takes the place of.
 func driveVoice(env *Env, clock muse.Clock) (say func(string), waiting func() func()) {
+	// The timer and the observer of a run speak from goroutines of their own.
+	w := &lockedWriter{w: env.Stderr}
 	if !env.StderrTTY {
-		return func(line string) { fmt.Fprintln(env.Stderr, "muse:", line) }, nil
+		return func(line string) { fmt.Fprintln(w, "muse:", line) }, nil
 	}
-	say = func(line string) { fmt.Fprintf(env.Stderr, "\r\x1b[Kmuse: %s\n", line) }
-	timer := drive.Timer{W: env.Stderr, Clock: clock, Label: "Muse Code"}
+	say = func(line string) { fmt.Fprintf(w, "\r\x1b[Kmuse: %s\n", line) }
+	timer := drive.Timer{W: w, Clock: clock, Label: "Muse Code"}
 	return say, timer.Start
+}
+
+// lockedWriter lets several goroutines write whole lines.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
 }
