@@ -88,7 +88,8 @@ type TurnOptions struct {
 	Grace    time.Duration
 	Clock    muse.Clock
 
-	// Say prints one line for a person. Waiting is called when a run begins
+	// Say prints one line for a person; it is called from more than one
+	// goroutine. Waiting is called when a run begins
 	// and returns what to call when it ends.
 	Say     func(string)
 	Waiting func() (done func())
