@@ -73,7 +73,7 @@ func safePath(path string) string {
 }
 
 // settings are the variables that the sandbox sets for every command.
-func (s *Session) buildSettings(cacheDir, tmp string, proxied bool) []string {
+func (s *Session) buildSettings(cacheDir, tmp, proxy string) []string {
 	set := []string{
 		"TMPDIR=" + tmp,
 		// What git is told, whatever its files say (THREATS.md 3.9): no
@@ -90,28 +90,27 @@ func (s *Session) buildSettings(cacheDir, tmp string, proxied bool) []string {
 		set = append(set, "TAR_OPTIONS=--no-same-owner")
 	}
 	set = append(set, s.cacheSettings(cacheDir)...)
-	if proxied {
-		set = append(set, proxySettings()...)
+	if proxy != "" {
+		set = append(set, proxySettings(proxy)...)
 	}
 	return set
 }
 
-// ProxyAddress is where a command finds the gate.
-const ProxyAddress = "127.0.0.1:41080"
-
-// proxySettings lead the common programs to the gate. A program that ignores
-// them has no route at all.
-func proxySettings() []string {
-	const httpProxy, socks, direct = "http://" + ProxyAddress, "socks5h://" + ProxyAddress, "localhost,127.0.0.1,::1"
+// proxySettings lead the common programs to the gate at an address. A program
+// that ignores them has no route at all.
+func proxySettings(address string) []string {
+	const direct = "localhost,127.0.0.1,::1"
+	web, socks := "http://"+address, "socks5h://"+address
+	host, port, _ := strings.Cut(address, ":") // ours, and well formed
 	return []string{
-		"HTTP_PROXY=" + httpProxy, "http_proxy=" + httpProxy,
-		"HTTPS_PROXY=" + httpProxy, "https_proxy=" + httpProxy,
+		"HTTP_PROXY=" + web, "http_proxy=" + web,
+		"HTTPS_PROXY=" + web, "https_proxy=" + web,
 		"ALL_PROXY=" + socks, "all_proxy=" + socks,
 		"NO_PROXY=" + direct, "no_proxy=" + direct,
-		"npm_config_proxy=" + httpProxy, "npm_config_https_proxy=" + httpProxy,
-		"YARN_HTTP_PROXY=" + httpProxy, "YARN_HTTPS_PROXY=" + httpProxy,
+		"npm_config_proxy=" + web, "npm_config_https_proxy=" + web,
+		"YARN_HTTP_PROXY=" + web, "YARN_HTTPS_PROXY=" + web,
 		"NODE_USE_ENV_PROXY=1",
-		"JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=41080" +
-			" -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=41080 -Dhttp.nonProxyHosts=localhost|127.*|[::1]",
+		"JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=" + host + " -Dhttp.proxyPort=" + port +
+			" -Dhttps.proxyHost=" + host + " -Dhttps.proxyPort=" + port + " -Dhttp.nonProxyHosts=localhost|127.*|[::1]",
 	}
 }

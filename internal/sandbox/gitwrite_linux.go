@@ -1,145 +1,25 @@
 package sandbox
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
-
 	"github.com/openmuse/muse/internal/sandbox/layout"
 	"github.com/openmuse/muse/internal/sandbox/reserve"
 )
 
-// gitWrite opens the workspace's own repository just far enough for git
-// commit. The repository's directory becomes writable, since git replaces its
-// files by renaming, and everything in it that names a program or another
-// place is mounted read-only on top.
-type gitWrite struct {
-	dir    string // of the repository, or of the worktree in it
-	shared string // objects and references, when the workspace is a worktree
-	names  *reserve.Keeper
-}
-
-// mayChange reports an entry of a repository that holds content or a position
-// and nothing that git obeys.
-func mayChange(name string) bool {
-	switch strings.TrimSuffix(name, ".lock") {
-	case "objects", "refs", "logs", "index", "HEAD", "packed-refs", "COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD",
-		"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "CHERRY_PICK_HEAD", "REVERT_HEAD", "SQUASH_MSG", "AUTO_MERGE",
-		"TAG_EDITMSG", "NOTES_EDITMSG", "shallow", "gc.log", "gc.pid", "reftable":
-		return true
-	}
-	return strings.HasPrefix(name, "sharedindex.")
-}
-
-// reservedInRepository must not be made by a command: git reads programs or
-// places from them.
-func reservedInRepository() []string {
-	return []string{"hooks", "info", "config", "config.worktree", "modules", "worktrees", "branches", "remotes"}
-}
-
-// unwelcomeInRepository cannot be reserved, because git takes their mere
-// presence for a state. They are set aside when a command has made them: the
-// user's next "git rebase --continue" would run what is in them.
-func unwelcomeInRepository() []string {
-	return []string{"commondir", "gitdir", "rebase-merge", "rebase-apply", "sequencer"}
-}
-
-// openGitWrite finds the workspace's repository; nil when it has none.
-func (s *Session) openGitWrite() (*gitWrite, error) {
-	dot := filepath.Join(s.spec.Workspace, ".git")
-	info, err := os.Lstat(dot)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("look at the repository: %w", err)
-	}
-	g := &gitWrite{dir: dot}
-	if !info.IsDir() {
-		dirs := gitDirectories(s.spec.Workspace)
-		if len(dirs) != 2 || !strings.HasPrefix(dirs[0], filepath.Join(dirs[1], "worktrees")+"/") {
-			return nil, fmt.Errorf("%s does not lead to a worktree of a repository: it cannot be opened for commits", dot)
-		}
-		g.dir, g.shared = dirs[0], dirs[1]
-	}
-	g.names = reserve.New(g.dir, workspaceDir(s.spec.StateDir, g.dir), reservedInRepository())
-	return g, nil
-}
-
-// mounts adds the repository to a plan. held are the reserved names in it.
+// mounts adds the repository to a plan.
 func (g *gitWrite) mounts(p *planner, held []reserve.Name) error {
-	if g.shared != "" {
-		// The places that a commit adds to; the rest of the shared repository
-		// is outside of the workspace and stays read-only.
-		for _, name := range []string{"objects", "refs", "logs"} {
-			if dir := filepath.Join(g.shared, name); isRealDir(dir) {
-				p.writable(dir, dir)
-			}
-		}
+	for _, dir := range append(g.added(), g.dir) {
+		p.writable(dir, dir)
 	}
-	p.writable(g.dir, g.dir)
 	if err := p.identify(g.dir); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(g.dir)
+	fixed, err := g.fixed(held)
 	if err != nil {
-		return fmt.Errorf("list the repository: %w", err)
+		return err
 	}
-	keep := make([]string, 0, len(entries))
-	for _, n := range held {
-		keep = append(keep, n.Path)
-	}
-	for _, e := range entries {
-		path := filepath.Join(g.dir, e.Name())
-		switch {
-		case mayChange(e.Name()) || slices.Contains(keep, path):
-		case e.Type()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s is a symbolic link: the repository cannot be opened for commits", path)
-		default:
-			keep = append(keep, path)
-		}
-	}
-	for _, path := range keep {
+	for _, path := range fixed {
 		p.add(layout.ReadOnly, path, path)
 		p.plan.Protected = append(p.plan.Protected, path)
 	}
 	return nil
-}
-
-// unwelcome lists what is there of unwelcomeInRepository.
-func (g *gitWrite) unwelcome() map[string]bool {
-	there := map[string]bool{}
-	for _, name := range unwelcomeInRepository() {
-		if _, err := os.Lstat(filepath.Join(g.dir, name)); err == nil {
-			there[name] = true
-		}
-	}
-	return there
-}
-
-// setAside renames what a command made of it.
-func (g *gitWrite) setAside(before map[string]bool) (moved []string, err error) {
-	for name := range g.unwelcome() {
-		if before[name] {
-			continue
-		}
-		path := filepath.Join(g.dir, name)
-		to := fmt.Sprintf("%s.held-by-muse", path)
-		for n := 2; ; n++ {
-			if _, e := os.Lstat(to); errors.Is(e, fs.ErrNotExist) {
-				break
-			}
-			to = fmt.Sprintf("%s.held-by-muse-%d", path, n)
-		}
-		if e := os.Rename(path, to); e != nil {
-			err = also(err, fmt.Errorf("set %s aside: %w", path, e))
-			continue
-		}
-		moved = append(moved, path)
-	}
-	return moved, err
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -157,9 +156,6 @@ func terminals() []string {
 	}
 	return paths
 }
-
-// confirmLimit is how long the helper and the host wait for each other.
-const confirmLimit = 10 * time.Second
 
 // limitWait bounds every wait for the host.
 func limitWait() error {

@@ -46,6 +46,10 @@ func dropCapabilities() error {
 	return nil
 }
 
+// ProxyAddress is where a command finds the gate. Every command has a loopback
+// of its own.
+const ProxyAddress = "127.0.0.1:41080"
+
 // listen opens the socket behind which the gate stands. It belongs to the
 // sandbox's own network, whoever accepts on it.
 func listen() (int, error) {

@@ -4,69 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/openmuse/muse/internal/egress"
 )
 
-// run is one command from its preparation to its release.
-type run struct {
-	session  *Session
-	launcher launcher
-	command  Command
-	trial    bool // confirm the boundary and start nothing
+// platform is what a run keeps on Linux.
+type platform struct{ launcher launcher }
 
-	names  bool // protected names are held
-	before []rootFound
-	// unwelcome is what was in the repository that is open for commits.
-	unwelcome map[string]bool
-
-	host  *channel
-	child *os.File
-	order *order
-
-	confirmed chan struct{} // closed when confirm has come to an end
-	result    error         // of confirm; nil means that the command was let go
-	stop      context.CancelFunc
-	gate      *egress.Server
+// ready finds the launcher.
+func (r *run) ready(ctx context.Context) (err error) {
+	if r.launcher == nil {
+		r.launcher, err = r.session.chosen(ctx)
+	}
+	return err
 }
 
-// prepare builds the process. On an error finish cleans up.
-func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
+// build plans the view and makes the process and its order.
+func (r *run) build(ctx context.Context, names held) (*exec.Cmd, error) {
 	s := r.session
-	if r.launcher == nil {
-		l, err := s.chosen(ctx)
-		if err != nil {
-			return nil, err
-		}
-		r.launcher = l
-	}
-	names, err := s.acquire()
-	if err != nil {
-		return nil, err
-	}
-	r.names = true
-	if s.git != nil {
-		r.unwelcome = s.git.unwelcome()
-	}
-	if r.before, err = s.scan(); err != nil {
-		return nil, err
-	}
 	plan, err := s.makePlan(names, r.before)
 	if err != nil {
 		return nil, err
 	}
-	env := s.environment(r.command.Env, r.command.Dir)
-	cmd, err := r.launcher.prepare(ctx, s, plan, env)
+	cmd, err := r.launcher.prepare(ctx, s, plan, s.environment(r.command.Env, r.command.Dir))
 	if err != nil {
 		return nil, err
 	}
@@ -74,104 +38,27 @@ func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
 		Launcher: r.launcher.name(), Plan: *plan, Namespaces: s.host,
 		Listen: s.spec.Network == ProxyOnly, UnixSockets: s.spec.UnixSockets,
 		Landlock: append([]string{"/dev"}, plan.Writable...),
-		Dir:      r.command.Dir, Path: r.command.Path, Args: r.command.Args,
 	}
-	if r.host, r.child, err = newChannel(); err != nil {
-		return nil, err
-	}
-	cmd.ExtraFiles = []*os.File{r.child}
-	var stopped context.Context
-	stopped, r.stop = context.WithCancel(ctx)
-	r.confirmed = make(chan struct{})
-	go func() {
-		defer close(r.confirmed)
-		if r.result = r.confirm(stopped); r.result != nil || r.trial {
-			r.dismiss()
-		}
-	}()
 	return cmd, nil
 }
 
-// errSilent says that nothing was heard from the helper.
-var errSilent = errors.New("the sandbox ended before it was confirmed")
-
-// confirm talks with the helper and lets the command go when everything is as
-// it should be. The helper's word is not enough: who speaks, in which
-// namespaces, and with which rights, is asked of the kernel.
-func (r *run) confirm(ctx context.Context) error {
-	if err := r.host.setDeadline(time.Now().Add(r.session.limit)); err != nil {
-		return fmt.Errorf("limit the wait for the helper: %w", err)
-	}
-	defer context.AfterFunc(ctx, func() {
-		_ = r.host.setDeadline(time.Unix(1, 0)) // wakes the reader; the socket may be closed by now
-	})()
-	if err := r.host.send(r.order.encode()); err != nil {
-		return r.silent(ctx, err)
-	}
-	m, err := r.host.receive()
-	if err != nil {
-		return r.silent(ctx, err)
-	}
-	fds, err := m.rights()
-	defer func() {
-		for _, fd := range fds {
-			_ = unix.Close(fd) // a listener that nothing was read from
-		}
-	}()
-	if err != nil {
-		return err
-	}
-	rep, err := decodeReport(m.body)
-	if err != nil {
-		return err
-	}
-	if rep.Failure != "" {
-		return errors.New(rep.Failure)
-	}
+// vouch looks at the process that reported, and takes over its listener.
+func (r *run) vouch(m message, fds []int) (permit, error) {
 	pid, err := m.sender()
 	if err != nil {
-		return err
+		return permit{}, err
 	}
 	if err := r.examine(pid); err != nil {
-		return err
+		return permit{}, err
 	}
-	if r.trial {
-		return nil
-	}
-	if r.order.Listen {
-		if err := r.serve(fds); err != nil {
-			return err
+	if r.order.Listen && !r.trial {
+		l, err := listener(fds)
+		if err != nil {
+			return permit{}, err
 		}
+		r.serve(l)
 	}
-	p := permit{Start: true, NewSession: !leadsOwnSession(pid)}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := r.host.send(p.encode()); err != nil {
-		return r.silent(ctx, err)
-	}
-	return nil
-}
-
-// dismiss ends the helper without a command. It may be gone already, so
-// nothing here can fail in a way that matters.
-func (r *run) dismiss() {
-	_ = r.host.setDeadline(time.Now().Add(lastWords))
-	_ = r.host.send((&permit{}).encode())
-	_ = r.host.Close()
-}
-
-// silent explains a dialogue that broke off.
-func (r *run) silent(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return errSilent
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the sandbox was not confirmed within %s", r.session.limit)
-	case errors.Is(err, unix.ECONNRESET), errors.Is(err, unix.EPIPE), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return errSilent
-	}
-	return fmt.Errorf("%w: %w", errSilent, err)
+	return permit{Start: true, NewSession: !leadsOwnSession(pid)}, nil
 }
 
 // examine asks the kernel about the process that reported.
@@ -189,108 +76,21 @@ func (r *run) examine(pid int) error {
 	return checkStatus(base)
 }
 
-// serve puts the gate behind the listener that the helper opened.
-func (r *run) serve(fds []int) error {
+// listener is the socket that the helper opened and handed out.
+func listener(fds []int) (net.Listener, error) {
 	if len(fds) != 1 {
-		return errors.New("the sandbox did not hand out its proxy socket")
+		return nil, errors.New("the sandbox did not hand out its proxy socket")
 	}
 	f := os.NewFile(uintptr(fds[0]), "sandbox proxy")
 	fds[0] = -1
 	l, err := net.FileListener(f)
 	_ = f.Close() // the listener has its own copy
 	if err != nil {
-		return fmt.Errorf("take over the proxy socket: %w", err)
+		return nil, fmt.Errorf("take over the proxy socket: %w", err)
 	}
-	gate := r.session.spec.Gate
-	if gate == nil {
-		gate = egress.Closed()
-	}
-	r.gate = gate.Serve(l, r.command.Origin)
-	return nil
-}
-
-// finish ends a run: nothing of it is left when it returns. The error
-// satisfies ErrUnavailable when the command was never let go.
-func (r *run) finish() error {
-	defer r.session.leave(r)
-	var failed error
-	if r.host != nil {
-		_ = r.child.Close() // the process had its own copy
-	}
-	if r.confirmed != nil {
-		r.hearOut()
-		failed = r.result
-	}
-	if r.host != nil {
-		_ = r.host.Close() // nothing left to say
-	}
-	if r.gate != nil {
-		r.gate.Close()
-	}
-	if failed != nil {
-		failed = unavailable(failed)
-	}
-	if r.before != nil && !r.trial {
-		failed = also(failed, r.session.judge(r.before))
-		failed = also(failed, r.session.judgeGit(r.unwelcome))
-	}
-	if r.names {
-		failed = also(failed, r.session.releaseNames())
-	}
-	return failed
-}
-
-// lastWords is how long a report may still be on its way when its sender has
-// ended. It is there at once, unless somebody else holds the socket.
-const lastWords = time.Second
-
-// hearOut waits for the end of the dialogue with a helper that has ended.
-func (r *run) hearOut() {
-	timer := time.NewTimer(lastWords)
-	defer timer.Stop()
-	select {
-	case <-r.confirmed:
-	case <-timer.C:
-	}
-	r.stop()
-	<-r.confirmed
-}
-
-// drop is finish for a process that could not be started: that is the error
-// to tell.
-func (r *run) drop() error {
-	if err := r.finish(); !errors.Is(err, ErrUnavailable) {
-		return err
-	}
-	return nil
+	return l, nil
 }
 
 func isNamespaceLimit(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EUSERS) || errors.Is(err, unix.EINVAL)
-}
-
-// tail keeps the end of what a process printed.
-type tail struct {
-	mu  sync.Mutex
-	buf []byte
-}
-
-const tailSize = 2048
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.buf = append(t.buf, p...)
-	if over := len(t.buf) - tailSize; over > 0 {
-		t.buf = t.buf[over:]
-	}
-	return len(p), nil
-}
-
-// last is the last line that is not empty.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.buf)), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
 }

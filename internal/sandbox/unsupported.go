@@ -43,4 +43,10 @@ func (r *run) finish() error {
 	return nil
 }
 
+func (r *CheckReport) examineSystem() {
+	r.add("system", StatusFailed, errUnsupported.Error()+" ("+runtime.GOOS+")", "use Linux or macOS, or run commands without a boundary by --disable-sandbox")
+}
+
+func (r *CheckReport) examineLaunchers(context.Context, *Session) {}
+
 func helperMain() int { return ExitUnavailable }
