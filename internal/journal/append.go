@@ -161,6 +161,7 @@ func (j *Journal) write(n numbering, records int64) error {
 	}
 	// Hash writes never fail (package hash).
 	j.hash.Write(j.buf)
+	j.digests.add(j.buf[:len(j.buf)-1])
 	j.size += int64(len(j.buf))
 	j.since.bytes += int64(len(j.buf))
 	j.since.records += records

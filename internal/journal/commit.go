@@ -81,7 +81,7 @@ func (j *Journal) inPlace() error {
 
 // checkpoint appends an integrity checkpoint.
 func (j *Journal) checkpoint(sealed bool) error {
-	payload, err := Checkpoint{Algorithm: "sha256", Bytes: j.size, Digest: digest(j.hash), Sealed: sealed}.payload()
+	payload, err := Checkpoint{Algorithm: "sha256", Bytes: j.size, Digest: digest(j.hash), LineDigests: j.digests.text(), Sealed: sealed, Self: noSelf}.payload()
 	if err != nil {
 		return err
 	}
@@ -91,6 +91,8 @@ func (j *Journal) checkpoint(sealed bool) error {
 		return err
 	}
 	j.buf = env.Append(j.buf[:0])
+	signSelf(j.buf)
+	j.digests.restart()
 	if err := j.write(n, 1); err != nil {
 		return err
 	}

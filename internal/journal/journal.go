@@ -91,7 +91,8 @@ type Journal struct {
 	recorded int64
 	hash     hash.Hash // over the first size bytes
 	since    mark      // growth since the last checkpoint
-	sealed   bool      // the last line is a sealing checkpoint
+	digests  lineDigests
+	sealed   bool // the last line is a sealing checkpoint
 	buf      []byte
 	dirty    bool // size bytes are not all synced
 	newName  bool // the name of the file is not synced
@@ -110,7 +111,7 @@ func Create(path string, opts Options) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create session log: %w", err)
 	}
-	return &Journal{path: path, opts: opts, file: f, hash: sha256.New(), newName: true}, nil
+	return &Journal{path: path, opts: opts, file: f, hash: sha256.New(), newName: true, digests: lineDigests{known: true}}, nil
 }
 
 // OpenReport is what Open found and did.
@@ -178,6 +179,9 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 		return nil, report, err
 	}
 	j.since = mark{p.report.Records - p.last.records, j.size - p.last.bytes}
+	if err := j.readTail(p.lastStart); err != nil {
+		return nil, report, err
+	}
 	return j, report, nil
 }
 

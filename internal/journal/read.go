@@ -130,11 +130,12 @@ func ReadEntries(r io.Reader, opts ReadOptions, fn func(Entry) error) (Report, e
 
 // pass is one reading of a log.
 type pass struct {
-	fn      func(Entry) error
-	prepare func(record.Line) any // nil, or see Options.Prepare
-	maxLine int
-	block   int     // bytes read at a time, blockSize when 0
-	hasher  *hasher // nil when the log is not hashed
+	fn        func(Entry) error
+	prepare   func(record.Line) any // nil, or see Options.Prepare
+	maxLine   int
+	lastStart int64   // where the line of the last checkpoint starts
+	block     int     // bytes read at a time, blockSize when 0
+	hasher    *hasher // nil when the log is not hashed
 
 	report Report
 	broken []Diagnostic // found by the hasher; read after it ended
@@ -280,6 +281,7 @@ func (p *pass) checkpoint(e *record.Envelope, where Diagnostic) {
 		return
 	}
 	r.Sealed = c.Sealed
+	p.lastStart = where.Offset
 	p.last = mark{records: r.Records, bytes: where.Offset + where.Size + 1}
 	if p.hasher != nil {
 		where.Message = fmt.Sprintf("the %d bytes before this line are not those that were sealed", c.Bytes)
