@@ -41,8 +41,6 @@ type item struct {
 
 type run struct{ start, end int64 }
 
-func (s *spool) empty() bool { return len(s.items) == 0 && len(s.runs) == 0 }
-
 // add takes a copy of a row.
 func (s *spool) add(key int64, row *timeline.Row) error {
 	s.items = append(s.items, item{key, s.seq, row.Clone()})

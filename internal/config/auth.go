@@ -13,7 +13,7 @@ import (
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
-	"github.com/openmuse/muse/internal/config/plainfile"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Auth is auth.json: {"schema_version", "providers": {"<id>": {…}}} (seed 000,

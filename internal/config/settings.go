@@ -10,8 +10,8 @@ import (
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
-	"github.com/openmuse/muse/internal/config/plainfile"
 	"github.com/openmuse/muse/internal/models"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Settings is settings.json (CLI.md 2.2) as this program understands it. A nil

@@ -165,6 +165,12 @@ func compoundName(c syntax.Command) string {
 
 // simple reads one simple command, unwraps it and appends its stages.
 func (a *analysis) simple(s *syntax.Stmt, assigns []*syntax.Assign, args []*syntax.Word, sc scope, in dirSet) flow {
+	for _, one := range assigns {
+		// The parser takes "a+b=c" for an assignment; to bash it is a command.
+		if one.Name != nil && !validName(one.Name.Value) {
+			a.refuse("assignment to something that is no name")
+		}
+	}
 	sc, own := a.assignments(assigns, sc, in, len(args) == 0)
 	if len(args) == 0 {
 		st := a.stage(Assignment, nil, sc, in)

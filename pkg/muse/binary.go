@@ -236,6 +236,3 @@ func fileDigest(path string) (string, error) {
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
-
-// probeTimeout bounds a version probe made on behalf of a run.
-const probeTimeout = 10 * time.Second

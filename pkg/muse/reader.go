@@ -164,7 +164,7 @@ func (r *Reader) readLine() (line []byte, complete bool, err error) {
 			continue
 		}
 		if r.err != nil {
-			if r.scanned == 0 || r.err != io.EOF {
+			if r.scanned == 0 || !errors.Is(r.err, io.EOF) {
 				return nil, false, r.err
 			}
 			line = r.buf[r.start:r.end]

@@ -54,14 +54,6 @@ func (v value) text() string {
 	}
 }
 
-// is reports whether v is the string want.
-func (v value) is(want string) bool {
-	if v.kind == kindString {
-		return string(v.raw) == want
-	}
-	return v.kind == kindEscaped && v.text() == want
-}
-
 // integer returns the value of a JSON integer that fits an int64.
 func (v value) integer() (int64, bool) {
 	if v.kind != kindNumber {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/openmuse/muse/internal/config/plainfile"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Private is the mode of files and directories that only their owner reads.

@@ -303,7 +303,7 @@ func gitCheckout(g *gitCall) bool {
 	switch {
 	case g.a.option("-f", "--force") != nil, g.a.exact("-p", "--patch", "--ours", "--theirs", "--pathspec-from-file", "-m", "--merge", "--no-overlay") != nil:
 		g.j.stop(Dangerous, "git checkout throws changes away")
-	case g.a.rest != nil && len(g.a.rest) > 0:
+	case len(g.a.rest) > 0:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")
 	case !creates && len(g.a.operands) > 1:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")

@@ -42,12 +42,9 @@ func onlySubcommands(list, why string) func(*judge) {
 	words := strings.Fields(list)
 	return func(j *judge) {
 		j.atLeast(Unknown, "")
-		for i, w := range j.args {
-			if w.Known && contains(words, w.Value) {
-				j.readAll(j.args[i+1:])
-				return
-			}
-			break
+		if len(j.args) > 0 && j.args[0].Known && contains(words, j.args[0].Value) {
+			j.readAll(j.args[1:])
+			return
 		}
 		j.stop(Dangerous, j.name+" "+why)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/openmuse/muse/internal/config/plainfile"
+	"github.com/openmuse/muse/internal/plainfile"
 	"github.com/openmuse/muse/internal/provider"
 )
 

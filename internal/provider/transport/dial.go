@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
-	"github.com/openmuse/muse/internal/config/plainfile"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // roundTripper is the connection side of the client.

@@ -33,17 +33,16 @@ type Log struct {
 	sessionModel string
 	lastModel    string // as the model rows tell it
 
-	runModel   recent[string]
-	doneModel  recent[string]
-	calls      recent[string]
-	approvals  recent[asked]
-	lastAsked  asked
-	lastShell  string
-	format     string
-	profile    string
-	security   string
-	securityOK bool
-	started    recent[bool]
+	runModel  recent[string]
+	doneModel recent[string]
+	calls     recent[string]
+	approvals recent[asked]
+	lastAsked asked
+	lastShell string
+	format    string
+	profile   string
+	security  string
+	started   recent[bool]
 
 	held     []held
 	heldSize int

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package plainfile
+
+// quiet: opening does not block here.
+const quiet = 0
