@@ -76,7 +76,7 @@ func TestEmitErrorIsReturnedAsItIs(t *testing.T) {
 	stop := errors.New("stop")
 	err := New(Options{}).Stream(t.Context(), &provider.Request{Items: []provider.Item{user("x")}},
 		func(provider.Part) error { return stop })
-	if err != stop { //nolint:errorlint // identity is the contract
+	if err != stop { // identity is the contract
 		t.Errorf("error = %v", err)
 	}
 }

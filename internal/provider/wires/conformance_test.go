@@ -349,7 +349,7 @@ func TestEmitErrorsAreReturnedAsTheyAre(t *testing.T) {
 					}
 					return nil
 				})
-				if err != stop { //nolint:errorlint // identity is the contract
+				if err != stop { // identity is the contract
 					t.Errorf("error = %v", err)
 				}
 			})
