@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/layout"
 )
 
@@ -96,7 +97,7 @@ func (b bubblewrap) prepare(_ context.Context, s *Session, plan *layout.Plan, en
 		shown = s.helper // without /run there is no private place for it
 	}
 	args = append(args, full.Bubblewrap()...)
-	args = append(args, "--chdir", "/", "--", shown, helperVerb)
+	args = append(args, "--chdir", "/", "--", shown, helper.Verb)
 	return &exec.Cmd{Path: b.program, Args: args, Env: env, Dir: "/"}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/layout"
 )
 
@@ -61,7 +62,7 @@ func TestFakeBubblewrap(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]struct{ script, cause string }{
-		"runs the helper":      {run + "\nshift; exec " + self + " " + helperVerb, "namespace is the host's"},
+		"runs the helper":      {run + "\nshift; exec " + self + " " + helper.Verb, "namespace is the host's"},
 		"runs the command":     {"echo ran > ../ws/mark; exit 0\n", ""},
 		"exits 0":              {"exit 0", "ended before it was confirmed"},
 		"exits 1":              {"echo 'bwrap: No permissions' >&2; exit 1", "ended before it was confirmed"},
@@ -269,7 +270,7 @@ func TestSwappedDirectory(t *testing.T) {
 // The proxy's socket must be there: a command without it would have another
 // network than the one that was promised.
 func TestListenerTaken(t *testing.T) {
-	l, err := net.Listen("tcp", ProxyAddress)
+	l, err := net.Listen("tcp", proxyAddress())
 	if err != nil {
 		t.Skip(err)
 	}

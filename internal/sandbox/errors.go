@@ -1,13 +1,17 @@
 package sandbox
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/openmuse/muse/internal/sandbox/helper"
+)
 
 // ErrUnavailable says that the boundary could not be made or confirmed, so no
 // command was started. It is a fault of the environment, not of the command.
-var ErrUnavailable = errors.New("environment failure: sandbox enforcement unavailable")
+var ErrUnavailable = errors.New(helper.Unavailable)
 
 // ExitUnavailable is the exit code that reports ErrUnavailable (THREATS.md 8).
-const ExitUnavailable = 125
+const ExitUnavailable = helper.ExitCode
 
 // unavailableError is a cause as people and drivers read it (STREAM.md,
 // reasons of failed tools).

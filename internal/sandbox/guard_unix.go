@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/repository"
 	"github.com/openmuse/muse/internal/sandbox/reserve"
 )
@@ -20,14 +22,23 @@ type keeping struct {
 	guards []guard
 	limit  time.Duration // for one confirmation
 	git    *gitWrite     // nil unless the repository is open for commits
+	linger linger
 }
 
-// confirmLimit is how long the helper and the host wait for each other.
-const confirmLimit = 10 * time.Second
+// linger keeps the protected names reserved for a moment after a command has
+// ended: the next one of a step often follows at once, and making and removing
+// directories is a good part of its cost.
+type linger struct {
+	mu    sync.Mutex
+	timer *time.Timer // nil when nothing is kept
+}
+
+// lingerTime is short enough that a person does not meet the placeholders.
+const lingerTime = time.Second
 
 // openKeeping makes the session's directories.
 func (s *Session) openKeeping() (err error) {
-	s.limit = confirmLimit
+	s.limit = helper.Limit
 	if s.state, err = openState(s.spec.StateDir, s.spec.Workspace); err != nil {
 		return err
 	}
@@ -87,7 +98,7 @@ func (s *Session) close() error {
 	if s.state == nil {
 		return nil
 	}
-	return s.state.Close()
+	return also(s.stopLingering(), s.state.Close())
 }
 
 // TempDir is where the commands' /tmp is on the host.
@@ -132,12 +143,45 @@ func (s *Session) acquire() (held, error) {
 	return h, nil
 }
 
+// releaseNames ends one use of the protected names, after lingerTime if it
+// was the last.
 func (s *Session) releaseNames() error {
-	var err error
 	for _, k := range s.keepers() {
 		for _, path := range k.Disturbed() {
 			s.notify("placeholder-removed", path, "%s was reserved while commands ran, and something outside of the sandbox changed it", path)
 		}
+	}
+	l := &s.linger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil { // one use is kept already
+		l.timer.Reset(lingerTime)
+		return s.dropNames()
+	}
+	l.timer = time.AfterFunc(lingerTime, func() {
+		if err := s.stopLingering(); err != nil {
+			s.notify("placeholder-kept", "", "a reserved name could not be given up: %v", err)
+		}
+	})
+	return nil
+}
+
+// stopLingering ends the use that was kept.
+func (s *Session) stopLingering() error {
+	l := &s.linger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer == nil {
+		return nil
+	}
+	l.timer.Stop()
+	l.timer = nil
+	return s.dropNames()
+}
+
+func (s *Session) dropNames() error {
+	var err error
+	for _, k := range s.keepers() {
 		err = also(err, k.Release())
 	}
 	return err

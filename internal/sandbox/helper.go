@@ -1,19 +1,16 @@
 package sandbox
 
-// helperVerb is the hidden first argument by which our own binary becomes the
-// helper.
-const helperVerb = "__sandbox-helper"
+import "github.com/openmuse/muse/internal/sandbox/helper"
 
-// MaybeHelper runs the sandbox helper when args, the command line without the
-// program's name, ask for it, and returns its exit code. It must be the first
-// thing that main does, and the first thing of TestMain in tests that open a
-// Session.
+// MaybeHelper reports whether args, the command line without the program's
+// name, ask for the sandbox helper, and with which exit code to end then. It
+// is the first thing that main does.
 //
-// Run by hand the helper does nothing: it takes its orders from a socket that
-// only the agent can have opened.
+// On Linux and macOS a process with such arguments does not get that far: the
+// helper runs while packages are initialised (package helper).
 func MaybeHelper(args []string) (code int, handled bool) {
-	if len(args) != 1 || args[0] != helperVerb {
+	if !helper.Asked(args) {
 		return 0, false
 	}
-	return helperMain(), true
+	return ExitUnavailable, true
 }

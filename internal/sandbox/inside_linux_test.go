@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmuse/muse/internal/sandbox/proc"
 )
 
 // inherit hands f to every process started from here on.
@@ -112,7 +114,7 @@ func tryProcesses(args []string) error {
 }
 
 func tryRights([]string) error {
-	if err := checkStatus("/proc/self"); err != nil {
+	if err := proc.CheckStatus("/proc/self"); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_CAPBSET_READ, unix.CAP_SYS_ADMIN, 0, 0, 0); err != nil {

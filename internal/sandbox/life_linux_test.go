@@ -61,7 +61,7 @@ func TestTwoSessions(t *testing.T) {
 			t.Errorf("the second one has made %q in .muse", line)
 		}
 		_ = cmd.Wait() // the last command's exit code says nothing
-		if err := release(); err != nil {
+		if err := errors.Join(release(), second.Close()); err != nil {
 			t.Fatal(err)
 		}
 		for _, n := range DefaultProtected() {
@@ -109,14 +109,17 @@ func TestParentKilled(t *testing.T) {
 		if r := shell(t, s, "mkdir .muse/x"); r.code == 0 {
 			t.Errorf("a left placeholder does not protect: %+v", r)
 		}
+		runs, err := os.ReadDir(filepath.Join(workspaceDir(s.spec.StateDir, h.ws), "run"))
+		if err != nil || len(runs) != 1 {
+			t.Errorf("directories of dead sessions are left: %v, %v", runs, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
 		for _, n := range DefaultProtected() {
 			if _, err := os.Lstat(filepath.Join(h.ws, n)); err == nil {
 				t.Errorf("%s is left", n)
 			}
-		}
-		runs, err := os.ReadDir(filepath.Join(workspaceDir(s.spec.StateDir, h.ws), "run"))
-		if err != nil || len(runs) != 1 {
-			t.Errorf("directories of dead sessions are left: %v, %v", runs, err)
 		}
 	})
 }
@@ -134,6 +137,9 @@ func TestParallelCommands(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Lstat(filepath.Join(h.ws, ".muse")); err == nil {
 		t.Error(".muse is left")
 	}

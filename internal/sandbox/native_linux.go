@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/layout"
 )
 
@@ -27,7 +28,7 @@ func (native) prepare(_ context.Context, s *Session, _ *layout.Plan, env []strin
 	return &exec.Cmd{
 		// The link leads to the running program also when its file was
 		// replaced meanwhile.
-		Path: "/proc/self/exe", Args: []string{"muse", helperVerb}, Env: env, Dir: "/",
+		Path: "/proc/self/exe", Args: []string{"muse", helper.Verb}, Env: env, Dir: "/",
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  flags,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},

@@ -10,6 +10,9 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmuse/muse/internal/sandbox/proc"
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
 // platform is what a run keeps on Linux.
@@ -34,8 +37,8 @@ func (r *run) build(ctx context.Context, names held) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.order = &order{
-		Launcher: r.launcher.name(), Plan: *plan, Namespaces: s.host,
+	r.order = &talk.Order{
+		Launcher: string(r.launcher.name()), Plan: *plan, Namespaces: s.host,
 		Listen: s.spec.Network == ProxyOnly, UnixSockets: s.spec.UnixSockets,
 		Landlock: append([]string{"/dev"}, plan.Writable...),
 	}
@@ -43,22 +46,22 @@ func (r *run) build(ctx context.Context, names held) (*exec.Cmd, error) {
 }
 
 // vouch looks at the process that reported, and takes over its listener.
-func (r *run) vouch(m message, fds []int) (permit, error) {
-	pid, err := m.sender()
+func (r *run) vouch(m talk.Message, fds []int) (talk.Permit, error) {
+	pid, err := m.Sender()
 	if err != nil {
-		return permit{}, err
+		return talk.Permit{}, err
 	}
 	if err := r.examine(pid); err != nil {
-		return permit{}, err
+		return talk.Permit{}, err
 	}
 	if r.order.Listen && !r.trial {
 		l, err := listener(fds)
 		if err != nil {
-			return permit{}, err
+			return talk.Permit{}, err
 		}
 		r.serve(l)
 	}
-	return permit{Start: true, NewSession: !leadsOwnSession(pid)}, nil
+	return talk.Permit{Start: true, NewSession: !proc.LeadsOwnSession(pid)}, nil
 }
 
 // examine asks the kernel about the process that reported.
@@ -67,13 +70,13 @@ func (r *run) examine(pid int) error {
 	if pid <= 0 {
 		return errors.New("the report does not come from a process of this machine's")
 	}
-	if err := checkProgram(base, r.session.helperID); err != nil {
+	if err := proc.CheckProgram(base, r.session.helperID); err != nil {
 		return err
 	}
-	if err := checkNamespaces(base, r.session.host); err != nil {
+	if err := proc.CheckNamespaces(base, r.session.host); err != nil {
 		return err
 	}
-	return checkStatus(base)
+	return proc.CheckStatus(base)
 }
 
 // listener is the socket that the helper opened and handed out.

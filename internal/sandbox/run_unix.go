@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/openmuse/muse/internal/egress"
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
 // run is one command from its preparation to its release.
@@ -29,9 +30,9 @@ type run struct {
 	// unwelcome is what was in the repository that is open for commits.
 	unwelcome map[string]bool
 
-	host  *channel
+	host  *talk.Channel
 	child *os.File
-	order *order
+	order *talk.Order
 
 	confirmed chan struct{} // closed when confirm has come to an end
 	result    error         // of confirm; nil means that the command was let go
@@ -61,7 +62,7 @@ func (r *run) prepare(ctx context.Context) (*exec.Cmd, error) {
 		return nil, err
 	}
 	r.order.Dir, r.order.Path, r.order.Args = r.command.Dir, r.command.Path, r.command.Args
-	if r.host, r.child, err = newChannel(); err != nil {
+	if r.host, r.child, err = talk.NewChannel(); err != nil {
 		return nil, err
 	}
 	cmd.ExtraFiles = []*os.File{r.child}
@@ -84,20 +85,20 @@ var errSilent = errors.New("the sandbox ended before it was confirmed")
 // it should be. The helper's word is not enough: who speaks, in which
 // namespaces, and with which rights, is asked of the kernel.
 func (r *run) confirm(ctx context.Context) error {
-	if err := r.host.setDeadline(time.Now().Add(r.session.limit)); err != nil {
+	if err := r.host.SetDeadline(time.Now().Add(r.session.limit)); err != nil {
 		return fmt.Errorf("limit the wait for the helper: %w", err)
 	}
 	defer context.AfterFunc(ctx, func() {
-		_ = r.host.setDeadline(time.Unix(1, 0)) // wakes the reader; the socket may be closed by now
+		_ = r.host.SetDeadline(time.Unix(1, 0)) // wakes the reader; the socket may be closed by now
 	})()
-	if err := r.host.send(r.order.encode()); err != nil {
+	if err := r.host.Send(r.order.Encode()); err != nil {
 		return r.silent(ctx, err)
 	}
-	m, err := r.host.receive()
+	m, err := r.host.Receive()
 	if err != nil {
 		return r.silent(ctx, err)
 	}
-	fds, err := m.rights()
+	fds, err := m.Rights()
 	defer func() {
 		for _, fd := range fds {
 			_ = unix.Close(fd) // a listener that nothing was read from
@@ -106,7 +107,7 @@ func (r *run) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rep, err := decodeReport(m.body)
+	rep, err := talk.DecodeReport(m.Body)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (r *run) confirm(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.host.send(p.encode()); err != nil {
+	if err := r.host.Send(p.Encode()); err != nil {
 		return r.silent(ctx, err)
 	}
 	return nil
@@ -129,8 +130,8 @@ func (r *run) confirm(ctx context.Context) error {
 // dismiss ends the helper without a command. It may be gone already, so
 // nothing here can fail in a way that matters.
 func (r *run) dismiss() {
-	_ = r.host.setDeadline(time.Now().Add(lastWords))
-	_ = r.host.send((&permit{}).encode())
+	_ = r.host.SetDeadline(time.Now().Add(lastWords))
+	_ = r.host.Send((&talk.Permit{}).Encode())
 	_ = r.host.Close()
 }
 

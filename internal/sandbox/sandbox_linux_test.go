@@ -21,12 +21,9 @@ import (
 	"github.com/openmuse/muse/internal/egress"
 )
 
-// The test binary is the helper, a program to run inside, and a host on which
+// The test binary is the helper (package helper), a program to run inside, and a host on which
 // something is wrong.
 func TestMain(m *testing.M) {
-	if code, ok := MaybeHelper(os.Args[1:]); ok {
-		os.Exit(code)
-	}
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "inside":
 		os.Exit(insideMain(os.Args[2:]))

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -11,8 +10,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/repository"
 	"github.com/openmuse/muse/internal/sandbox/seatbelt"
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
 // system is what a session keeps on macOS.
@@ -118,15 +119,15 @@ func (r *run) build(_ context.Context, names held) (*exec.Cmd, error) {
 		return nil, err
 	}
 	b.ProxyPort = port
-	r.order = &order{Launcher: Seatbelt, Refused: append(append([]string{}, b.Protected...), s.spec.StateDir)}
+	r.order = &talk.Order{Launcher: string(Seatbelt), Refused: append(append([]string{}, b.Protected...), s.spec.StateDir)}
 	args := append([]string{sandboxExec}, seatbelt.Write(b).Args()...)
-	return &exec.Cmd{Path: sandboxExec, Args: append(args, s.helper, helperVerb), Env: env, Dir: "/"}, nil
+	return &exec.Cmd{Path: sandboxExec, Args: append(args, s.helper, helper.Verb), Env: env, Dir: "/"}, nil
 }
 
 // vouch has nothing to ask: the profile is the kernel's, and the helper, which
 // runs under it, has tried it.
-func (r *run) vouch(message, []int) (permit, error) {
-	return permit{Start: true, NewSession: true}, nil
+func (r *run) vouch(talk.Message, []int) (talk.Permit, error) {
+	return talk.Permit{Start: true, NewSession: true}, nil
 }
 
 // boundary is the profile's input for what exists now.
@@ -216,5 +217,3 @@ func (r *CheckReport) examineSystem() {
 	}
 	r.add("sandbox-exec", StatusOK, sandboxExec, "")
 }
-
-var errNotConfined = errors.New("the file system is not confined")

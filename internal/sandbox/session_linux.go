@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 
+	"github.com/openmuse/muse/internal/sandbox/helper"
 	"github.com/openmuse/muse/internal/sandbox/layout"
+	"github.com/openmuse/muse/internal/sandbox/proc"
 )
 
 // launcher makes the boundary in one way.
@@ -24,7 +27,7 @@ type system struct {
 	keeping
 	host     []uint64 // the host's namespaces, 0 for shared ones
 	helper   string   // the helper's program, out of reach of every command
-	helperID programID
+	helperID proc.ProgramID
 
 	choose   sync.Mutex
 	launcher launcher // nil until one has passed its check
@@ -40,21 +43,25 @@ func (s *Session) open() error {
 	}
 	proxy := ""
 	if s.spec.Network == ProxyOnly {
-		proxy = ProxyAddress
+		proxy = proxyAddress()
 	}
 	s.settings = s.buildSettings(cache, "/tmp", proxy)
 	return nil
 }
 
+// proxyAddress is where a command finds the gate. Every command has a loopback
+// of its own.
+func proxyAddress() string { return "127.0.0.1:" + strconv.Itoa(helper.ProxyPort) }
+
 // prepareHost notes what the host looks like, to tell the inside from it.
 func (s *Session) prepareHost() (err error) {
-	if s.host, err = namespaces("/proc/self"); err != nil {
+	if s.host, err = proc.Namespaces("/proc/self"); err != nil {
 		return err
 	}
 	if s.spec.Network == Enabled {
 		s.host[len(s.host)-1] = 0
 	}
-	if s.helperID, err = programAt("/proc/self/exe"); err != nil {
+	if s.helperID, err = proc.ProgramAt("/proc/self/exe"); err != nil {
 		return err
 	}
 	s.helper, err = os.Executable()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/openmuse/muse/internal/egress"
+	"github.com/openmuse/muse/internal/sandbox/helper"
 )
 
 // Network says how much of the network a command reaches (CLI.md 7.3).
@@ -41,7 +42,7 @@ type LauncherName string
 // The launchers. Auto is the first one that passes its own check.
 const (
 	Auto       LauncherName = "auto"
-	Native     LauncherName = "native"
+	Native     LauncherName = helper.Native
 	Bubblewrap LauncherName = "bubblewrap"
 	Seatbelt   LauncherName = "seatbelt"
 )
@@ -109,7 +110,7 @@ type Spec struct {
 // Notice is one thing to tell or to log.
 type Notice struct {
 	// Kind is "launcher", "repository-found", "repository-held",
-	// "placeholder-removed" or "scan-incomplete".
+	// "placeholder-removed", "placeholder-kept" or "scan-incomplete".
 	Kind string
 	// Text is a sentence for people.
 	Text string

@@ -1,4 +1,4 @@
-package sandbox
+package helper
 
 import (
 	"errors"
@@ -9,43 +9,45 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
-// helperMain runs under the profile. It tries what must fail, reports, and
+// run runs under the profile. It tries what must fail, reports, and
 // becomes the command when the host agrees.
-func helperMain() int {
+func run() int {
 	if err := closeInherited(); err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
-	m, err := receiveFrom(controlFD)
+	m, err := talk.ReceiveFrom(talk.ControlFD)
 	if err != nil {
-		return helperFails(fmt.Errorf("read the agent's order: %w", err))
+		return fails(fmt.Errorf("read the agent's order: %w", err))
 	}
-	o, err := decodeOrder(m.body)
+	o, err := talk.DecodeOrder(m.Body)
 	if err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
-	rep := report{}
+	rep := talk.Report{}
 	if err := tryBoundary(o); err != nil {
 		rep.Failure = err.Error()
 	}
-	if err := sendTo(controlFD, rep.encode()); err != nil {
-		return helperFails(fmt.Errorf("report to the agent: %w", err))
+	if err := talk.SendTo(talk.ControlFD, rep.Encode()); err != nil {
+		return fails(fmt.Errorf("report to the agent: %w", err))
 	}
-	if m, err = receiveFrom(controlFD); err != nil {
-		return helperFails(fmt.Errorf("wait for the agent's permission: %w", err))
+	if m, err = talk.ReceiveFrom(talk.ControlFD); err != nil {
+		return fails(fmt.Errorf("wait for the agent's permission: %w", err))
 	}
-	p, err := decodePermit(m.body)
+	p, err := talk.DecodePermit(m.Body)
 	if err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
 	if !p.Start || rep.Failure != "" {
-		return ExitUnavailable // the host says why
+		return ExitCode // the host says why
 	}
 	return becomeCommand(o, p)
 }
 
-func becomeCommand(o *order, p permit) int {
+func becomeCommand(o *talk.Order, p talk.Permit) int {
 	if err := os.Chdir(o.Dir); err != nil {
 		fmt.Fprintf(os.Stderr, "muse: enter %s: %v\n", o.Dir, err)
 		return 126
@@ -62,11 +64,6 @@ func becomeCommand(o *order, p permit) int {
 	return 126
 }
 
-func helperFails(err error) int {
-	fmt.Fprintln(os.Stderr, unavailable(err))
-	return ExitUnavailable
-}
-
 // closeInherited marks every descriptor that came with the process, so that
 // none reaches the command.
 func closeInherited() error {
@@ -75,16 +72,19 @@ func closeInherited() error {
 		return fmt.Errorf("list the inherited descriptors: %w", err)
 	}
 	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= controlFD {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= talk.ControlFD {
 			unix.CloseOnExec(fd)
 		}
 	}
 	return nil
 }
 
+// errNotConfined says that something succeeded that must fail.
+var errNotConfined = errors.New("the file system is not confined")
+
 // tryBoundary does what the profile must forbid: to make a file in the root
 // of every protected directory and outside of the writable ones.
-func tryBoundary(o *order) error {
+func tryBoundary(o *talk.Order) error {
 	for _, path := range append(o.Refused, "/private/tmp", os.Getenv("HOME")) {
 		if path == "" {
 			continue

@@ -1,9 +1,8 @@
-package sandbox
+package helper
 
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"syscall"
 	"unsafe"
@@ -17,9 +16,9 @@ func unixExec(path string, args []string) error {
 	return syscall.Exec(path, args, os.Environ())
 }
 
-// dropCapabilities empties every set of the calling thread, and of the other
-// threads of the process where the runtime can reach them.
-func dropCapabilities() error {
+// dropCapabilities empties every set of the calling thread. When the process
+// stays, the other threads follow where the runtime can reach them.
+func dropCapabilities(stays bool) error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("clear the ambient capabilities: %w", err)
 	}
@@ -40,34 +39,29 @@ func dropCapabilities() error {
 	if err := unix.Capset(&header, &none[0]); err != nil {
 		return fmt.Errorf("drop the capabilities: %w", err)
 	}
+	if !stays {
+		return nil
+	}
 	// The other threads run none of the command, so this is for tidiness; with
 	// cgo linked in the runtime cannot do it.
 	_, _, _ = syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
 	return nil
 }
 
-// ProxyAddress is where a command finds the gate. Every command has a loopback
-// of its own.
-const ProxyAddress = "127.0.0.1:41080"
-
 // listen opens the socket behind which the gate stands. It belongs to the
 // sandbox's own network, whoever accepts on it.
 func listen() (int, error) {
-	at, err := netip.ParseAddrPort(ProxyAddress)
-	if err != nil {
-		return -1, fmt.Errorf("read the proxy address: %w", err)
-	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("open the proxy socket: %w", err)
 	}
-	err = unix.Bind(fd, &unix.SockaddrInet4{Port: int(at.Port()), Addr: at.Addr().As4()})
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: ProxyPort, Addr: [4]byte{127, 0, 0, 1}})
 	if err == nil {
 		err = unix.Listen(fd, 64)
 	}
 	if err != nil {
 		_ = unix.Close(fd) // the first error is the one to tell
-		return -1, fmt.Errorf("open the proxy socket on %s: %w", ProxyAddress, err)
+		return -1, fmt.Errorf("open the proxy socket on port %d: %w", ProxyPort, err)
 	}
 	return fd, nil
 }

@@ -1,4 +1,4 @@
-package sandbox
+package talk
 
 import (
 	"encoding/binary"
@@ -7,15 +7,15 @@ import (
 	"github.com/openmuse/muse/internal/sandbox/layout"
 )
 
-// order is what the host tells the helper. It travels over a socket that only
+// Order is what the host tells the helper. It travels over a socket that only
 // the two hold; nothing of it is on a command line.
-type order struct {
-	Launcher LauncherName
+type Order struct {
+	Launcher string
 	Plan     layout.Plan
 	// Namespaces are the identities of the host's namespaces, in the order of
-	// namespaceNames; 0 for one that is shared on purpose.
+	// proc.NamespaceNames; 0 for one that is shared on purpose.
 	Namespaces  []uint64
-	Listen      bool // hand out a listening socket at ProxyAddress
+	Listen      bool // hand out a listening socket on ProxyPort
 	UnixSockets bool
 	Landlock    []string // paths that may be written, for the second layer
 	Refused     []string // paths that a write must fail on (macOS)
@@ -23,14 +23,14 @@ type order struct {
 	Args        []string
 }
 
-// report is what the helper answers.
-type report struct {
+// Report is what the helper answers.
+type Report struct {
 	Failure  string // why the boundary does not hold; "" when it does
 	Landlock int    // interface version in force, 0 for none
 }
 
-// permit is the host's last word.
-type permit struct {
+// Permit is the host's last word.
+type Permit struct {
 	// Start lets the command go. Without it the helper ends at once: the host
 	// found fault with the boundary, or only wanted to see it.
 	Start bool
@@ -39,8 +39,8 @@ type permit struct {
 	NewSession bool
 }
 
-// errMessage says that a message between host and helper is not well formed.
-var errMessage = errors.New("a message between the agent and the sandbox helper cannot be read")
+// ErrMessage says that a message between host and helper is not well formed.
+var ErrMessage = errors.New("a message between the agent and the sandbox helper cannot be read")
 
 // writer and reader are the coding of the messages: strings and lists with
 // their lengths before them. It is private to one binary, so there are no
@@ -117,14 +117,15 @@ func (r *reader) texts() []string {
 
 func (r *reader) err() error {
 	if r.bad || len(r.buf) != 0 {
-		return errMessage
+		return ErrMessage
 	}
 	return nil
 }
 
-func (o *order) encode() []byte {
+// Encode is the message.
+func (o *Order) Encode() []byte {
 	w := &writer{buf: make([]byte, 0, 4096)}
-	w.text(string(o.Launcher))
+	w.text(o.Launcher)
 	w.number(uint64(len(o.Plan.Mounts)))
 	for _, m := range o.Plan.Mounts {
 		w.number(uint64(m.Kind))
@@ -154,9 +155,10 @@ func (o *order) encode() []byte {
 	return w.buf
 }
 
-func decodeOrder(buf []byte) (*order, error) {
+// DecodeOrder reads what Encode wrote.
+func DecodeOrder(buf []byte) (*Order, error) {
 	r := &reader{buf: buf}
-	o := &order{Launcher: LauncherName(r.text())}
+	o := &Order{Launcher: r.text()}
 	o.Plan.Mounts = make([]layout.Mount, r.count())
 	for i := range o.Plan.Mounts {
 		o.Plan.Mounts[i] = layout.Mount{Kind: layout.Kind(r.number()), Source: r.text(), Target: r.text()}
@@ -182,28 +184,32 @@ func decodeOrder(buf []byte) (*order, error) {
 	return o, r.err()
 }
 
-func (p *report) encode() []byte {
+// Encode is the message.
+func (p *Report) Encode() []byte {
 	w := &writer{}
 	w.text(p.Failure)
 	w.number(uint64(p.Landlock))
 	return w.buf
 }
 
-func decodeReport(buf []byte) (report, error) {
+// DecodeReport reads what Encode wrote.
+func DecodeReport(buf []byte) (Report, error) {
 	r := &reader{buf: buf}
-	p := report{Failure: r.text(), Landlock: int(r.number())}
+	p := Report{Failure: r.text(), Landlock: int(r.number())}
 	return p, r.err()
 }
 
-func (p *permit) encode() []byte {
+// Encode is the message.
+func (p *Permit) Encode() []byte {
 	w := &writer{}
 	w.flag(p.Start)
 	w.flag(p.NewSession)
 	return w.buf
 }
 
-func decodePermit(buf []byte) (permit, error) {
+// DecodePermit reads what Encode wrote.
+func DecodePermit(buf []byte) (Permit, error) {
 	r := &reader{buf: buf}
-	p := permit{Start: r.flag(), NewSession: r.flag()}
+	p := Permit{Start: r.flag(), NewSession: r.flag()}
 	return p, r.err()
 }

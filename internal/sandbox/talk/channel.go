@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package sandbox
+package talk
 
 import (
 	"encoding/binary"
@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// controlFD is the helper's end of the control socket. Nothing else but the
+// ControlFD is the helper's end of the control socket. Nothing else but the
 // standard streams is handed down.
-const controlFD = 3
+const ControlFD = 3
 
 // maxMessage bounds one message in bytes.
 const maxMessage = 16 << 20
 
-// message is one length-prefixed piece of the dialogue with what came beside
+// Message is one length-prefixed piece of the dialogue with what came beside
 // it.
-type message struct {
-	body []byte
+type Message struct {
+	Body []byte
 	oob  []byte // control data of the socket
 }
 
-// channel is the host's end of the control socket.
-type channel struct{ file *os.File }
+// Channel is the host's end of the control socket.
+type Channel struct{ file *os.File }
 
-// newChannel makes a connected pair. The child's end goes to the helper; the
+// NewChannel makes a connected pair. The child's end goes to the helper; the
 // caller closes both.
-func newChannel() (host *channel, child *os.File, err error) {
+func NewChannel() (host *Channel, child *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the control socket: %w", err)
@@ -45,24 +45,27 @@ func newChannel() (host *channel, child *os.File, err error) {
 		_, _ = unix.Close(fds[0]), unix.Close(fds[1]) // nothing was written
 		return nil, nil, fmt.Errorf("prepare the control socket: %w", err)
 	}
-	return &channel{os.NewFile(uintptr(fds[0]), "sandbox control")}, os.NewFile(uintptr(fds[1]), "sandbox helper control"), nil
+	return &Channel{os.NewFile(uintptr(fds[0]), "sandbox control")}, os.NewFile(uintptr(fds[1]), "sandbox helper control"), nil
 }
 
-func (c *channel) Close() error { return c.file.Close() }
+// Close ends the dialogue.
+func (c *Channel) Close() error { return c.file.Close() }
 
-func (c *channel) setDeadline(t time.Time) error { return c.file.SetDeadline(t) }
+// SetDeadline bounds every wait on the socket.
+func (c *Channel) SetDeadline(t time.Time) error { return c.file.SetDeadline(t) }
 
-func (c *channel) send(body []byte) error {
+// Send writes one message.
+func (c *Channel) Send(body []byte) error {
 	_, err := c.file.Write(append(header(body), body...))
 	return err
 }
 
-// receive reads one message. Only what came beside its first bytes is
+// Receive reads one message. Only what came beside its first bytes is
 // returned as control data.
-func (c *channel) receive() (message, error) {
+func (c *Channel) Receive() (Message, error) {
 	raw, err := c.file.SyscallConn()
 	if err != nil {
-		return message{}, err
+		return Message{}, err
 	}
 	return readMessage(func(p, oob []byte) (n, oobn int, err error) {
 		e := raw.Read(func(fd uintptr) bool {
@@ -73,8 +76,8 @@ func (c *channel) receive() (message, error) {
 	})
 }
 
-// receiveFrom reads one message from a blocking descriptor.
-func receiveFrom(fd int) (message, error) {
+// ReceiveFrom reads one message from a blocking descriptor.
+func ReceiveFrom(fd int) (Message, error) {
 	return readMessage(func(p, oob []byte) (int, int, error) { return receiveOn(fd, p, oob) })
 }
 
@@ -87,9 +90,9 @@ func receiveOn(fd int, p, oob []byte) (n, oobn int, err error) {
 	}
 }
 
-// sendTo writes one message to a blocking descriptor, with descriptors beside
+// SendTo writes one message to a blocking descriptor, with descriptors beside
 // it.
-func sendTo(fd int, body []byte, rights ...int) error {
+func SendTo(fd int, body []byte, rights ...int) error {
 	data := append(header(body), body...)
 	var oob []byte
 	if len(rights) > 0 {
@@ -112,8 +115,8 @@ func header(body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(body)), uint32(len(body)))
 }
 
-func readMessage(read func(p, oob []byte) (n, oobn int, err error)) (message, error) {
-	var m message
+func readMessage(read func(p, oob []byte) (n, oobn int, err error)) (Message, error) {
+	var m Message
 	oob := make([]byte, 256)
 	fill := func(p []byte) error {
 		for len(p) > 0 {
@@ -137,14 +140,14 @@ func readMessage(read func(p, oob []byte) (n, oobn int, err error)) (message, er
 	}
 	size := binary.LittleEndian.Uint32(head[:])
 	if size > maxMessage {
-		return m, errMessage
+		return m, ErrMessage
 	}
-	m.body = make([]byte, size)
-	return m, fill(m.body)
+	m.Body = make([]byte, size)
+	return m, fill(m.Body)
 }
 
-// rights are the descriptors that came beside a message. The caller owns them.
-func (m message) rights() ([]int, error) {
+// Rights are the descriptors that came beside a message. The caller owns them.
+func (m Message) Rights() ([]int, error) {
 	if len(m.oob) == 0 {
 		return nil, nil
 	}

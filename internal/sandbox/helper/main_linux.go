@@ -1,66 +1,52 @@
-package sandbox
+package helper
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/openmuse/muse/internal/sandbox/landlock"
+	"github.com/openmuse/muse/internal/sandbox/proc"
 	"github.com/openmuse/muse/internal/sandbox/seccomp"
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
-// The helper works on the process's first thread, which is the one that the
-// host looks at, and which becomes or starts the command: what is taken away
-// is taken from a thread.
-func init() {
-	if len(os.Args) == 2 && os.Args[1] == helperVerb {
-		runtime.LockOSThread()
-	}
-}
-
-// helperMain is the whole life of the helper. Any doubt ends it before the
-// command.
-func helperMain() int {
+// run is the whole life of the helper. Any doubt ends it before the command.
+func run() int {
 	if err := closeInherited(); err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
 	if err := limitWait(); err != nil {
-		return helperFails(fmt.Errorf("%w (the helper is started by the agent, not by hand)", err))
+		return fails(fmt.Errorf("%w (the helper is started by the agent, not by hand)", err))
 	}
-	m, err := receiveFrom(controlFD)
+	m, err := talk.ReceiveFrom(talk.ControlFD)
 	if err != nil {
-		return helperFails(fmt.Errorf("read the agent's order: %w", err))
+		return fails(fmt.Errorf("read the agent's order: %w", err))
 	}
-	o, err := decodeOrder(m.body)
+	o, err := talk.DecodeOrder(m.Body)
 	if err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
 	h := &helper{order: o, listener: -1}
 	if err := h.confine(); err != nil {
 		// The host turns this into the tool's error; standard error belongs
 		// to the command.
-		if sendTo(controlFD, (&report{Failure: err.Error()}).encode()) != nil {
-			return helperFails(err)
+		if talk.SendTo(talk.ControlFD, (&talk.Report{Failure: err.Error()}).Encode()) != nil {
+			return fails(err)
 		}
-		return ExitUnavailable
+		return ExitCode
 	}
 	p, err := h.confirm()
 	if err != nil {
-		return helperFails(err)
+		return fails(err)
 	}
 	if !p.Start {
-		return ExitUnavailable // the host says why
+		return ExitCode // the host says why
 	}
 	return h.start(p)
-}
-
-func helperFails(err error) int {
-	fmt.Fprintln(os.Stderr, unavailable(err))
-	return ExitUnavailable
 }
 
 // closeInherited closes every descriptor that came with the process but for
@@ -73,7 +59,7 @@ func closeInherited() error {
 	}
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd <= controlFD {
+		if err != nil || fd <= talk.ControlFD {
 			continue
 		}
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
@@ -81,12 +67,12 @@ func closeInherited() error {
 			_ = unix.Close(fd) // somebody else's: its end is not ours to judge
 		}
 	}
-	unix.CloseOnExec(controlFD)
+	unix.CloseOnExec(talk.ControlFD)
 	return nil
 }
 
 type helper struct {
-	order    *order
+	order    *talk.Order
 	listener int
 	landlock int
 }
@@ -104,7 +90,7 @@ func (h *helper) confine() error {
 			}
 		}
 	}
-	if err := checkNamespaces("/proc/self", o.Namespaces); err != nil {
+	if err := proc.CheckNamespaces("/proc/self", o.Namespaces); err != nil {
 		return err
 	}
 	if err := o.Plan.Verify(); err != nil {
@@ -120,7 +106,7 @@ func (h *helper) confine() error {
 	if err := h.renounce(); err != nil {
 		return err
 	}
-	return checkStatus("/proc/self")
+	return proc.CheckStatus("/proc/self")
 }
 
 // renounce takes away every right that is left. The order matters: the file
@@ -131,7 +117,7 @@ func (h *helper) renounce() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("switch off core dumps: %w", err)
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := dropCapabilities(h.order.Launcher == Native); err != nil {
 		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -159,34 +145,34 @@ func terminals() []string {
 
 // limitWait bounds every wait for the host.
 func limitWait() error {
-	limit := unix.NsecToTimeval(confirmLimit.Nanoseconds())
-	if err := unix.SetsockoptTimeval(controlFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
-		return fmt.Errorf("limit the wait for the agent on descriptor %d: %w", controlFD, err)
+	limit := unix.NsecToTimeval(Limit.Nanoseconds())
+	if err := unix.SetsockoptTimeval(talk.ControlFD, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit); err != nil {
+		return fmt.Errorf("limit the wait for the agent on descriptor %d: %w", talk.ControlFD, err)
 	}
 	return nil
 }
 
 // confirm reports and waits for the host's word.
-func (h *helper) confirm() (permit, error) {
+func (h *helper) confirm() (talk.Permit, error) {
 	var rights []int
 	if h.listener >= 0 {
 		rights = []int{h.listener}
 	}
-	if err := sendTo(controlFD, (&report{Landlock: h.landlock}).encode(), rights...); err != nil {
-		return permit{}, fmt.Errorf("report to the agent: %w", err)
+	if err := talk.SendTo(talk.ControlFD, (&talk.Report{Landlock: h.landlock}).Encode(), rights...); err != nil {
+		return talk.Permit{}, fmt.Errorf("report to the agent: %w", err)
 	}
 	if h.listener >= 0 {
 		_ = unix.Close(h.listener) // the host holds it now
 	}
-	m, err := receiveFrom(controlFD)
+	m, err := talk.ReceiveFrom(talk.ControlFD)
 	if err != nil {
-		return permit{}, fmt.Errorf("wait for the agent's permission: %w", err)
+		return talk.Permit{}, fmt.Errorf("wait for the agent's permission: %w", err)
 	}
-	return decodePermit(m.body)
+	return talk.DecodePermit(m.Body)
 }
 
 // start runs the command. It is the only place that does.
-func (h *helper) start(p permit) int {
+func (h *helper) start(p talk.Permit) int {
 	if err := unix.Chdir(h.order.Dir); err != nil {
 		fmt.Fprintf(os.Stderr, "muse: enter %s: %v\n", h.order.Dir, err)
 		return exitNotStarted
@@ -196,7 +182,7 @@ func (h *helper) start(p permit) int {
 	}
 	if p.NewSession {
 		if _, err := unix.Setsid(); err != nil {
-			return helperFails(fmt.Errorf("leave the session of the terminal: %w", err))
+			return fails(fmt.Errorf("leave the session of the terminal: %w", err))
 		}
 	}
 	err := unixExec(h.order.Path, h.order.Args)

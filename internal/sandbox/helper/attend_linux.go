@@ -1,4 +1,4 @@
-package sandbox
+package helper
 
 import (
 	"errors"
@@ -8,15 +8,17 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/openmuse/muse/internal/sandbox/talk"
 )
 
 // attend starts the command and stays as the first process of the sandbox:
 // with its end everything inside ends. It passes signals on and hands out the
 // command's exit code, 128 and the number for a signal.
-func (h *helper) attend(p permit) int {
+func (h *helper) attend(p talk.Permit) int {
 	// Nobody inside may look into this process.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return helperFails(fmt.Errorf("close the helper to others: %w", err))
+		return fails(fmt.Errorf("close the helper to others: %w", err))
 	}
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
@@ -59,7 +61,7 @@ func wait(command int) int {
 		case errors.Is(err, unix.EINTR):
 			continue
 		case err != nil:
-			return helperFails(fmt.Errorf("wait for the command: %w", err))
+			return fails(fmt.Errorf("wait for the command: %w", err))
 		case pid != command:
 			continue
 		case status.Signaled():

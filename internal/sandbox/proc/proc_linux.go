@@ -1,4 +1,7 @@
-package sandbox
+// Package proc asks the kernel about a process, by its directory in /proc:
+// which namespaces it lives in, what it may do, what it runs. Host and helper
+// ask the same questions, so that neither has to take the other's word.
+package proc
 
 import (
 	"bytes"
@@ -11,13 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceNames are the namespaces that a command must have to itself.
-func namespaceNames() []string { return []string{"user", "mnt", "pid", "ipc", "uts", "net"} }
+// errFormat says that the kernel wrote something else than expected.
+var errFormat = errors.New("a file of /proc cannot be read")
 
-// namespaces are the identities of a process's namespaces; base is its
+// NamespaceNames are the namespaces that a command must have to itself.
+func NamespaceNames() []string { return []string{"user", "mnt", "pid", "ipc", "uts", "net"} }
+
+// Namespaces are the identities of a process's namespaces; base is its
 // directory in /proc.
-func namespaces(base string) ([]uint64, error) {
-	names := namespaceNames()
+func Namespaces(base string) ([]uint64, error) {
+	names := NamespaceNames()
 	ids := make([]uint64, len(names))
 	for i, name := range names {
 		var st unix.Stat_t
@@ -29,17 +35,17 @@ func namespaces(base string) ([]uint64, error) {
 	return ids, nil
 }
 
-// checkNamespaces makes sure that none of the namespaces is the host's. An
+// CheckNamespaces makes sure that none of the namespaces is the host's. An
 // entry 0 of host is shared on purpose.
-func checkNamespaces(base string, host []uint64) error {
-	own, err := namespaces(base)
+func CheckNamespaces(base string, host []uint64) error {
+	own, err := Namespaces(base)
 	if err != nil {
 		return err
 	}
 	if len(host) != len(own) {
-		return errMessage
+		return errFormat
 	}
-	for i, name := range namespaceNames() {
+	for i, name := range NamespaceNames() {
 		if own[i] == host[i] {
 			return fmt.Errorf("the %s namespace is the host's", name)
 		}
@@ -47,9 +53,9 @@ func checkNamespaces(base string, host []uint64) error {
 	return nil
 }
 
-// checkStatus makes sure that the kernel holds the process as it should: no
+// CheckStatus makes sure that the kernel holds the process as it should: no
 // capability, no way to gain one, and a filter on its system calls.
-func checkStatus(base string) error {
+func CheckStatus(base string) error {
 	text, err := os.ReadFile(base + "/status")
 	if err != nil {
 		return fmt.Errorf("read the state of the sandboxed process: %w", err)
@@ -79,20 +85,21 @@ func checkStatus(base string) error {
 	return nil
 }
 
-// programID identifies a program file.
-type programID struct{ dev, ino uint64 }
+// ProgramID identifies a program file.
+type ProgramID struct{ Dev, Ino uint64 }
 
-func programAt(path string) (programID, error) {
+// ProgramAt identifies the program at a path.
+func ProgramAt(path string) (ProgramID, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
-		return programID{}, fmt.Errorf("look at the program %s: %w", path, err)
+		return ProgramID{}, fmt.Errorf("look at the program %s: %w", path, err)
 	}
-	return programID{st.Dev, st.Ino}, nil
+	return ProgramID{st.Dev, st.Ino}, nil
 }
 
-// checkProgram makes sure that the process runs the helper.
-func checkProgram(base string, helper programID) error {
-	running, err := programAt(base + "/exe")
+// CheckProgram makes sure that the process runs the helper.
+func CheckProgram(base string, helper ProgramID) error {
+	running, err := ProgramAt(base + "/exe")
 	if err != nil {
 		return err
 	}
@@ -102,9 +109,9 @@ func checkProgram(base string, helper programID) error {
 	return nil
 }
 
-// leadsOwnSession reports whether the process lives in a session that a child
+// LeadsOwnSession reports whether the process lives in a session that a child
 // of ours leads: then its terminal was opened for it and is not the user's.
-func leadsOwnSession(pid int) bool {
+func LeadsOwnSession(pid int) bool {
 	session, _, err := sessionAndParent(pid)
 	if err != nil || session <= 0 {
 		return false
@@ -122,7 +129,7 @@ func sessionAndParent(pid int) (session, parent int, err error) {
 	// The name in parentheses may hold anything, also parentheses.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 4 {
-		return 0, 0, errMessage
+		return 0, 0, errFormat
 	}
 	if parent, err = strconv.Atoi(fields[1]); err != nil {
 		return 0, 0, err

@@ -1,4 +1,4 @@
-package sandbox
+package talk
 
 const receiveFlags = 0
 

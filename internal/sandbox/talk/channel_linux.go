@@ -1,4 +1,4 @@
-package sandbox
+package talk
 
 import (
 	"errors"
@@ -14,9 +14,9 @@ func prepareChannel(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PASSCRED, 1)
 }
 
-// sender is the process that sent a message, by its number on the host, as
+// Sender is the process that sent a message, by its number on the host, as
 // the kernel knows it.
-func (m message) sender() (int, error) {
+func (m Message) Sender() (int, error) {
 	controls, err := unix.ParseSocketControlMessage(m.oob)
 	if err != nil {
 		return 0, fmt.Errorf("read who sent the helper's report: %w", err)

@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package proc asks the kernel about a process. Only Linux answers.
+package proc
