@@ -149,6 +149,8 @@ func (o options) attempt(h *host, a attempt) (verdict, detail string) {
 		return "NO-VERDICT", err.Error()
 	}
 	defer in.Close()
+	// What a surrounding tool leaves open must not get inside either.
+	cmd.ExtraFiles = []*os.File{in, in, in, in, in}
 	var out bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &out
 	_ = cmd.Run() // the verdict is in what it printed

@@ -40,7 +40,7 @@ func newSandboxCheckCmd(env *Env) *cobra.Command {
 }
 
 func runSandboxCheck(ctx context.Context, env *Env, o sandboxCheckOptions) error {
-	spec, err := sandboxRunOptions{workspace: o.workspace, network: o.network, launcher: o.launcher}.spec(env)
+	spec, err := sandboxRunOptions{workspace: o.workspace, network: o.network, launcher: o.launcher}.spec(env, "muse sandbox check")
 	if err != nil {
 		return err
 	}

@@ -56,14 +56,15 @@ func newSandboxRunCmd(env *Env) *cobra.Command {
 	return cmd
 }
 
-// spec turns flags into a boundary. Errors are usage errors.
-func (o sandboxRunOptions) spec(env *Env) (sandbox.Spec, error) {
+// spec turns the flags of a command into a boundary. What is wrong with a flag
+// is a usage error.
+func (o sandboxRunOptions) spec(env *Env, command string) (sandbox.Spec, error) {
 	spec, err := defaultSandboxSpec(env, o.workspace)
 	if err != nil {
 		return spec, err
 	}
 	bad := func(err error) (sandbox.Spec, error) {
-		return spec, &UsageError{Command: "muse sandbox run", Message: err.Error()}
+		return spec, &UsageError{Command: command, Message: err.Error()}
 	}
 	if spec.Network, err = sandbox.ParseNetwork(o.network); err != nil {
 		return bad(err)
@@ -139,7 +140,7 @@ func tellEgress(w io.Writer, e egress.Event) {
 }
 
 func runSandboxRun(ctx context.Context, env *Env, o sandboxRunOptions) (err error) {
-	spec, err := o.spec(env)
+	spec, err := o.spec(env, "muse sandbox run")
 	if err != nil {
 		return err
 	}

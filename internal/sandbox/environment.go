@@ -21,10 +21,16 @@ func allowedNames() []string {
 }
 
 // environment is what a command sees: the allowed names of env, then our own
-// settings, which nothing can override.
-func (s *Session) environment(env []string, dir string) []string {
+// settings, which nothing can override. bare says that the workspace is in no
+// repository and an empty .git keeps its place: the go command would try to
+// read a version from it.
+func (s *Session) environment(env []string, dir string, bare bool) []string {
 	out := filterEnv(env, s.spec.PassEnv)
 	out = append(out, s.settings...)
+	if bare {
+		flags := goEnv(s.spec.Home, s.spec.Environ)["GOFLAGS"]
+		out = append(out, "GOFLAGS="+strings.TrimSpace(flags+" -buildvcs=false"))
+	}
 	return append(out, "PWD="+dir)
 }
 

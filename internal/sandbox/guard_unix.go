@@ -179,6 +179,18 @@ func (s *Session) stopLingering() error {
 	return s.dropNames()
 }
 
+// inNoRepository reports a workspace whose .git is only a placeholder, with no
+// repository around it.
+func (s *Session) inNoRepository(names held) bool {
+	dot := filepath.Join(s.spec.Workspace, ".git")
+	for _, n := range names.roots {
+		if n.Path == dot {
+			return n.Placeholder && enclosing(filepath.Dir(s.spec.Workspace)) == ""
+		}
+	}
+	return false
+}
+
 func (s *Session) dropNames() error {
 	var err error
 	for _, k := range s.keepers() {

@@ -33,7 +33,7 @@ func (r *run) build(ctx context.Context, names held) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := r.launcher.prepare(ctx, s, plan, s.environment(r.command.Env, r.command.Dir))
+	cmd, err := r.launcher.prepare(ctx, s, plan, s.environment(r.command.Env, r.command.Dir, s.inNoRepository(names)))
 	if err != nil {
 		return nil, err
 	}

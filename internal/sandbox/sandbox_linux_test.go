@@ -351,6 +351,10 @@ func TestEnvironment(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
+	// In no repository the go command is told not to look for one.
+	if enclosing(h.dir) == "" && got["GOFLAGS"] != "-buildvcs=false" {
+		t.Errorf("GOFLAGS is %q", got["GOFLAGS"])
+	}
 	// The first process inside must not carry what the command may not see.
 	if r := shell(t, s, `tr '\0' '\n' < /proc/1/environ | grep FAKE`, "FAKE_API_KEY=k"); strings.Contains(r.out, "FAKE") {
 		t.Errorf("the environment of the first process: %+v", r)

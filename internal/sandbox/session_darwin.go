@@ -102,7 +102,7 @@ func (r *run) ready(ctx context.Context) error {
 // of this command alone, the only one that the profile opens.
 func (r *run) build(_ context.Context, names held) (*exec.Cmd, error) {
 	s := r.session
-	env := s.environment(r.command.Env, r.command.Dir)
+	env := s.environment(r.command.Env, r.command.Dir, s.inNoRepository(names))
 	port := 0
 	if s.spec.Network == ProxyOnly {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

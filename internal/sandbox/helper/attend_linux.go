@@ -52,6 +52,29 @@ func onTerminal() bool {
 	return err == nil
 }
 
+// takeTerminal makes the process the terminal's foreground, apart from the
+// launcher's processes: an interrupt typed there would end those.
+func takeTerminal() error {
+	if err := unix.Setpgid(0, 0); err != nil {
+		return fmt.Errorf("make a process group for the terminal: %w", err)
+	}
+	// Asking from the background stops a process, unless the signal is held
+	// back meanwhile.
+	var hold, before unix.Sigset_t
+	hold.Val[0] = 1 << (unix.SIGTTOU - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &hold, &before); err != nil {
+		return fmt.Errorf("take the terminal: %w", err)
+	}
+	err := unix.IoctlSetPointerInt(0, unix.TIOCSPGRP, unix.Getpid())
+	if e := unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("take the terminal: %w", err)
+	}
+	return nil
+}
+
 // wait reaps every orphan until the command itself ends.
 func wait(command int) int {
 	for {

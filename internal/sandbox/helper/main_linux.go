@@ -185,6 +185,11 @@ func (h *helper) start(p talk.Permit) int {
 			return fails(fmt.Errorf("leave the session of the terminal: %w", err))
 		}
 	}
+	if !p.NewSession && onTerminal() {
+		if err := takeTerminal(); err != nil {
+			return fails(err)
+		}
+	}
 	err := unixExec(h.order.Path, h.order.Args)
 	return notStarted(h.order.Path, err)
 }
