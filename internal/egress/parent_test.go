@@ -14,13 +14,17 @@ func TestParentProxy(t *testing.T) {
 	asked := make(chan string, 4)
 	parent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.Method + " " + r.RequestURI + " " + r.Header.Get("Proxy-Authorization") + r.Header.Get("X-Mine")
-		c, _, err := http.NewResponseController(w).Hijack()
+		c, rw, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") // read by the client below
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n") // read by the gate
+		if inner, err := http.ReadRequest(rw.Reader); err != nil || inner.Host != "example.org" {
+			t.Errorf("through the tunnel: %+v, %v", inner, err)
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi") // read by the client below
 	}))
 	t.Cleanup(parent.Close)
 	w := newWorld(t)

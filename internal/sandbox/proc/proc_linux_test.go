@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // The test process is on the host: every question must be answered with no.
@@ -66,8 +68,13 @@ func TestLeadsOwnSession(t *testing.T) {
 	if LeadsOwnSession(cmd.Process.Pid) {
 		t.Error("a child in our session does not lead one")
 	}
-	if session, parent, err := sessionAndParent(cmd.Process.Pid); err != nil || session <= 0 || parent != os.Getpid() {
-		t.Errorf("session %d, parent %d, %v", session, parent, err)
+	// The session is 0 where its leader lives outside of our process namespace.
+	own, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if session, parent, err := sessionAndParent(cmd.Process.Pid); err != nil || session != own || parent != os.Getpid() {
+		t.Errorf("session %d instead of %d, parent %d, %v", session, own, parent, err)
 	}
 }
 
