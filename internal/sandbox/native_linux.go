@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"os"
 	"os/exec"
 	"syscall"
 
@@ -20,8 +19,12 @@ type native struct{}
 func (native) name() LauncherName { return Native }
 
 func (native) prepare(_ context.Context, s *Session, _ *layout.Plan, env []string) (*exec.Cmd, error) {
-	uid, gid := os.Geteuid(), os.Getegid()
-	flags := uintptr(unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP)
+	// The first process shares our memory until it has become the helper, as
+	// any other process that Go starts: to copy the page tables of an agent
+	// takes longer than all of the namespaces. So nobody can write its user
+	// mapping meanwhile, and it does that itself.
+	flags := uintptr(unix.CLONE_VM | unix.CLONE_VFORK)
+	flags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	if s.spec.Network != Enabled {
 		flags |= unix.CLONE_NEWNET
 	}
@@ -30,9 +33,7 @@ func (native) prepare(_ context.Context, s *Session, _ *layout.Plan, env []strin
 		// replaced meanwhile.
 		Path: "/proc/self/exe", Args: []string{"muse", helper.Verb}, Env: env, Dir: "/",
 		SysProcAttr: &syscall.SysProcAttr{
-			Cloneflags:  flags,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			Cloneflags: flags,
 			// What is needed to mount, to switch on the loopback and to give
 			// all of it up again; the program would lose it on the way in.
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},

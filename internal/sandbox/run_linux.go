@@ -38,7 +38,7 @@ func (r *run) build(ctx context.Context, names held) (*exec.Cmd, error) {
 		return nil, err
 	}
 	r.order = &talk.Order{
-		Launcher: string(r.launcher.name()), Plan: *plan, Namespaces: s.host,
+		Launcher: string(r.launcher.name()), Plan: *plan, UID: uint32(os.Geteuid()), GID: uint32(os.Getegid()), Namespaces: s.host,
 		Listen: s.spec.Network == ProxyOnly, UnixSockets: s.spec.UnixSockets,
 		Landlock: append([]string{"/dev"}, plan.Writable...),
 	}

@@ -81,6 +81,9 @@ type helper struct {
 func (h *helper) confine() error {
 	o := h.order
 	if o.Launcher == Native {
+		if err := mapUser(o.UID, o.GID); err != nil {
+			return err
+		}
 		if err := o.Plan.Apply(); err != nil {
 			return err
 		}

@@ -16,6 +16,21 @@ func unixExec(path string, args []string) error {
 	return syscall.Exec(path, args, os.Environ())
 }
 
+// mapUser makes the agent's user and group the only ones of the namespace
+// (user_namespaces(7)): a process may do that for itself, once.
+func mapUser(uid, gid uint32) error {
+	for _, m := range []struct{ file, text string }{
+		{"setgroups", "deny"},
+		{"uid_map", fmt.Sprintf("%d %d 1", uid, uid)},
+		{"gid_map", fmt.Sprintf("%d %d 1", gid, gid)},
+	} {
+		if err := os.WriteFile("/proc/self/"+m.file, []byte(m.text), 0); err != nil {
+			return fmt.Errorf("map the user into the sandbox: %w", err)
+		}
+	}
+	return nil
+}
+
 // dropCapabilities empties every set of the calling thread. When the process
 // stays, the other threads follow where the runtime can reach them.
 func dropCapabilities(stays bool) error {

@@ -3,6 +3,7 @@ package talk
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"github.com/openmuse/muse/internal/sandbox/layout"
 )
@@ -12,6 +13,8 @@ import (
 type Order struct {
 	Launcher string
 	Plan     layout.Plan
+	// UID and GID are who the agent is on the host (Linux).
+	UID, GID uint32
 	// Namespaces are the identities of the host's namespaces, in the order of
 	// proc.NamespaceNames; 0 for one that is shared on purpose.
 	Namespaces  []uint64
@@ -84,6 +87,16 @@ func (r *reader) number() uint64 {
 	return n
 }
 
+// id is a user's or a group's number.
+func (r *reader) id() uint32 {
+	n := r.number()
+	if n > math.MaxUint32 {
+		r.bad, r.buf = true, nil
+		return 0
+	}
+	return uint32(n)
+}
+
 func (r *reader) flag() bool { return r.number() == 1 }
 
 func (r *reader) text() string {
@@ -126,6 +139,8 @@ func (r *reader) err() error {
 func (o *Order) Encode() []byte {
 	w := &writer{buf: make([]byte, 0, 4096)}
 	w.text(o.Launcher)
+	w.number(uint64(o.UID))
+	w.number(uint64(o.GID))
 	w.number(uint64(len(o.Plan.Mounts)))
 	for _, m := range o.Plan.Mounts {
 		w.number(uint64(m.Kind))
@@ -158,7 +173,7 @@ func (o *Order) Encode() []byte {
 // DecodeOrder reads what Encode wrote.
 func DecodeOrder(buf []byte) (*Order, error) {
 	r := &reader{buf: buf}
-	o := &Order{Launcher: r.text()}
+	o := &Order{Launcher: r.text(), UID: r.id(), GID: r.id()}
 	o.Plan.Mounts = make([]layout.Mount, r.count())
 	for i := range o.Plan.Mounts {
 		o.Plan.Mounts[i] = layout.Mount{Kind: layout.Kind(r.number()), Source: r.text(), Target: r.text()}
