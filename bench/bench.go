@@ -85,7 +85,10 @@ func (b *bench) sayf(format string, args ...any) {
 
 // subjects are the programs to measure, ours first.
 func (b *bench) subjects() []*subject.Subject {
-	all := append(subject.Muse(b.muse), subject.Floor(b.self))
+	all := append(subject.Muse(b.muse), subject.Confined(b.muse), subject.Floor(b.self))
+	if _, err := exec.LookPath("bwrap"); err == nil {
+		all = append(all, subject.ConfinedFloor(b.self))
+	}
 	if b.opts.peers {
 		all = append(all, subject.Peers()...)
 	}

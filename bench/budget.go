@@ -49,6 +49,9 @@ func judge(r *report, steps []int) []budget {
 	figure("--version, peak memory", m.VersionMB, 20, "MB")
 	figure("start to first model request", m.FirstMS, 30, "ms")
 	figure("own time per step, log durable", m.StepMS, 6, "ms")
+	if c := r.subject("muse-sandbox"); c != nil {
+		figure("own time per step, sandbox and review on", c.StepMS, 15, "ms")
+	}
 	if long := m.run(100); long != nil {
 		figure("100 steps, wall", &long.WallMS, 800, "ms")
 		figure("100 steps, CPU", &long.CPUMS, 700, "ms")

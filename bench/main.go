@@ -87,7 +87,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.runs, "n", 7, "runs of each kind; --version runs twice as often, runs of 50 steps and more half as often")
 	steps := f.String("steps", "1,20,100", "lengths of the runs in steps")
 	f.BoolVar(&o.peers, "peers", true, "also measure the agents on PATH (codex, claude, opencode, crush, pi, gemini)")
-	only := f.String("only", "", "measure only these subjects: muse, muse-responses, muse-messages, floor or a peer's name")
+	only := f.String("only", "", "measure only these subjects: muse, muse-responses, muse-messages, muse-sandbox, floor, floor-bwrap or a peer's name")
 	f.BoolVar(&o.json, "json", false, "write the results as JSON")
 	f.BoolVar(&o.log, "log", false, "instead: write a large session log and measure continuing it")
 	size := f.String("log-size", "1G", "size of that log in bytes (K, M, G: powers of 1024)")

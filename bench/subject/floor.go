@@ -24,9 +24,35 @@ const FloorArg = "floor"
 // Floor is the least that an agent can do, in the measuring binary itself:
 // send the whole conversation, read the stream, run the command, append two
 // lines to a log. It checks nothing and keeps nothing safe.
-func Floor(self string) *Subject {
+func Floor(self string) *Subject { return floor(self, "floor") }
+
+// ConfinedFloor is the floor with each command inside a bare bubblewrap, which
+// has to be on PATH: a root that cannot be written, the current directory that
+// can, no network.
+func ConfinedFloor(self string) *Subject {
+	s := floor(self, "floor-bwrap")
+	s.Env = func(Place) []string { return []string{floorConfined + "=1"} }
+	return s
+}
+
+const floorConfined = "BENCH_FLOOR_CONFINED"
+
+// shell is the process that runs a command.
+func shell(command string) *exec.Cmd {
+	if os.Getenv(floorConfined) == "" {
+		return exec.Command("bash", "-c", command)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "/"
+	}
+	return exec.Command("bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+		"--tmpfs", "/tmp", "--bind", dir, dir, "--chdir", dir, "bash", "-c", command)
+}
+
+func floor(self, name string) *Subject {
 	return &Subject{
-		Name: "floor", Program: self, Wire: mockmodel.Chat, Version: []string{FloorArg, "--version"},
+		Name: name, Program: self, Wire: mockmodel.Chat, Version: []string{FloorArg, "--version"},
 		Run: func(p Place) []string {
 			return []string{FloorArg, p.URL, filepath.Join(p.Home, "log", time.Now().Format("150405.000000")+".jsonl"), Prompt}
 		},
@@ -90,7 +116,7 @@ func RunFloor(args []string, out io.Writer) error {
 			if err := json.Unmarshal([]byte(c.Function.Arguments), &a); err != nil {
 				return err
 			}
-			text, err := exec.Command("bash", "-c", a.Command).CombinedOutput()
+			text, err := shell(a.Command).CombinedOutput()
 			if err != nil {
 				return err
 			}

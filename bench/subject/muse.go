@@ -10,18 +10,26 @@ import (
 // one is what the budgets are about.
 func Muse(program string) []*Subject {
 	return []*Subject{
-		muse("muse", program, "openai-chat", mockmodel.Chat, "/v1", "OPENAI_API_KEY"),
-		muse("muse-responses", program, "openai", mockmodel.Responses, "/v1", "OPENAI_API_KEY"),
-		muse("muse-messages", program, "anthropic", mockmodel.Messages, "", "ANTHROPIC_API_KEY"),
+		muse("muse", program, "openai-chat", mockmodel.Chat, "/v1", "OPENAI_API_KEY", unconfined...),
+		muse("muse-responses", program, "openai", mockmodel.Responses, "/v1", "OPENAI_API_KEY", unconfined...),
+		muse("muse-messages", program, "anthropic", mockmodel.Messages, "", "ANTHROPIC_API_KEY", unconfined...),
 	}
 }
 
-func muse(name, program, provider, wire, path, keyEnv string) *Subject {
+// Confined is the muse binary with both of its layers on, in a workspace that
+// is trusted: every command is reviewed and runs in the sandbox.
+func Confined(program string) *Subject {
+	return muse("muse-sandbox", program, "openai-chat", mockmodel.Chat, "/v1", "OPENAI_API_KEY", "--trust-workspace")
+}
+
+var unconfined = []string{"--disable-sandbox", "--disable-approval"}
+
+func muse(name, program, provider, wire, path, keyEnv string, layers ...string) *Subject {
 	args := func(p Place) []string {
 		a := []string{
 			"exec", "--provider", provider, "--base-url", p.URL + path, "--model", "mock-1",
-			"--disable-sandbox", "--disable-approval",
 		}
+		a = append(a, layers...)
 		if p.Session != "" {
 			a = append(a, "--session-id", p.Session)
 		}
