@@ -63,7 +63,7 @@ func runAuthSet(ctx context.Context, env *Env, opts authSetOptions) error {
 	if !opts.stdin {
 		return &UsageError{Command: command, Message: "the key is read from standard input: add --api-key-stdin"}
 	}
-	in, err := config.Load(env.Getenv)
+	in, err := loadConfig(env)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type authStatus struct {
 }
 
 func runAuthStatus(ctx context.Context, env *Env, opts authStatusOptions) error {
-	in, err := config.Load(env.Getenv)
+	in, err := loadConfig(env)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func newConfigExplainCmd(env *Env) *cobra.Command {
 }
 
 func runConfigExplain(ctx context.Context, env *Env, opts configExplainOptions) error {
-	in, err := config.Load(env.Getenv)
+	in, err := loadConfig(env)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func runConfigExplain(ctx context.Context, env *Env, opts configExplainOptions) 
 	}
 	warnings := append(resolved.Warnings, in.Auth.Warnings...)
 	key, notes, err := config.ResolveKey(ctx, config.KeyInputs{
-		Resolved: &resolved, Getenv: env.Getenv, Settings: in.Settings, Auth: in.Auth, Now: env.Now(), Preview: true,
+		Resolved: &resolved, Getenv: env.Getenv, Settings: in.Settings, Defaults: in.Defaults, Auth: in.Auth, Now: env.Now(), Preview: true,
 	})
 	warnings = append(warnings, notes...)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -109,7 +108,7 @@ type planeStatus struct {
 }
 
 func runConfigStatus(_ context.Context, env *Env, opts configStatusOptions) error {
-	files := permission.PlaneFiles(runtime.GOOS, env.Getenv)
+	files := env.Planes
 	defaults := planeStatus{Plane: "defaults", File: files.Defaults, State: "absent"}
 	policy := planeStatus{Plane: "policy", File: files.Policy, State: "absent"}
 	data, err := os.ReadFile(files.Defaults)

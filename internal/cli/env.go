@@ -3,9 +3,12 @@ package cli
 import (
 	"io"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/openmuse/muse/internal/permission"
 )
 
 // Env is everything a command takes from the process around it. Tests hand in
@@ -19,6 +22,8 @@ type Env struct {
 	Now            func() time.Time
 	StdoutTTY      bool
 	StderrTTY      bool
+	// Planes are the files of the machine's administrator.
+	Planes permission.Planes
 }
 
 // System is the real process environment.
@@ -28,5 +33,6 @@ func System() Env {
 		Getenv: os.Getenv, Environ: os.Environ, Getwd: os.Getwd, Now: time.Now,
 		StdoutTTY: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTTY: term.IsTerminal(int(os.Stderr.Fd())),
+		Planes:    permission.PlaneFiles(runtime.GOOS, os.Getenv),
 	}
 }

@@ -15,7 +15,9 @@ import (
 func (r *run) openGuard() error {
 	p, o := r.posture, r.opts
 	yes := true
-	shell, write := !o.disableShell, p.profile.Write() && !o.disableWrite
+	// Without the tools that write, commands still may (CLI.md 1.3): what a
+	// session as a whole may write is for its profile to say.
+	shell, write := !o.disableShell, p.profile.Write()
 	// Before trust no program starts in the workspace. Whoever switches the
 	// sandbox off in so many words has said that commands are to run here;
 	// what a project brings along still does not load.
@@ -67,6 +69,7 @@ func (r *run) openSandbox() (*sandbox.Session, error) {
 		return nil, err
 	}
 	p := r.posture
+	spec.ReadOnly = !p.profile.Write()
 	spec.Roots = p.profile.WritableRoots()
 	spec.Masks = append(spec.Masks, p.profile.Masks()...)
 	spec.Network, spec.UnixSockets = sandbox.Network(p.Network), p.profile.Network.UnixSockets

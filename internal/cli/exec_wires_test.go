@@ -13,6 +13,7 @@ import (
 
 	"github.com/openmuse/muse/internal/cli"
 	"github.com/openmuse/muse/internal/mockmodel"
+	"github.com/openmuse/muse/internal/permission"
 )
 
 // machine is a home and a workspace of their own, and an environment.
@@ -21,6 +22,7 @@ type machine struct {
 	home      string
 	workspace string
 	vars      map[string]string
+	planes    permission.Planes
 }
 
 func newMachine(t *testing.T, settings string) *machine {
@@ -53,6 +55,7 @@ func (m *machine) muse(args ...string) (code int, stdout, stderr string) {
 		Getenv:  func(name string) string { return m.vars[name] },
 		Environ: func() []string { return environ },
 		Getwd:   func() (string, error) { return m.workspace, nil }, Now: time.Now,
+		Planes: m.planes,
 	})
 	return code, out.String(), errs.String()
 }

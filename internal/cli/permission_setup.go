@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/openmuse/muse/internal/config"
 	"github.com/openmuse/muse/internal/permission"
@@ -27,11 +26,18 @@ type permissionSources struct {
 func loadPermissions(env *Env, workspace string) (permissionSources, error) {
 	out := permissionSources{settings: permission.DefaultSettings()}
 	var err error
-	planes := permission.PlaneFiles(runtime.GOOS, env.Getenv)
-	if out.policy, err = permission.ReadPolicy(planes.Policy); err != nil {
+	if out.policy, err = permission.ReadPolicy(env.Planes.Policy); err != nil {
 		return out, err
 	}
 	out.rules = append(out.rules, out.policy.EnterpriseRules()...)
+	defaults, err := config.ReadDefaults(env.Planes.Defaults)
+	if err != nil {
+		return out, err
+	}
+	if out.settings, err = out.settings.Over(defaults.Node("permissions"), env.Planes.Defaults); err != nil {
+		return out, err
+	}
+	out.rules = append(out.rules, out.settings.Rules...)
 	dirs, err := config.Locate(env.Getenv)
 	if err != nil {
 		// Without a configuration directory there is nothing of the user's.
@@ -42,7 +48,8 @@ func loadPermissions(env *Env, workspace string) (permissionSources, error) {
 	if err != nil {
 		return out, err
 	}
-	if out.settings, err = permission.ParseSettings(settings.Node("permissions"), dirs.SettingsFile()); err != nil {
+	out.settings.Rules = nil
+	if out.settings, err = out.settings.Over(settings.Node("permissions"), dirs.SettingsFile()); err != nil {
 		return out, err
 	}
 	out.rules = append(out.rules, out.settings.Rules...)

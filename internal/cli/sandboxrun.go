@@ -26,6 +26,7 @@ type sandboxRunOptions struct {
 	allow     []string
 	network   string
 	launcher  string
+	readOnly  bool
 	argv      []string
 }
 
@@ -49,6 +50,7 @@ func newSandboxRunCmd(env *Env) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.workspace, "workspace", "", "directory that the command may write (default: the current one)")
+	f.BoolVar(&o.readOnly, "read-only", false, "the command may not write the workspace either")
 	f.StringArrayVar(&o.masks, "mask", nil, "path that shows nothing inside; repeatable")
 	f.StringArrayVar(&o.allow, "allow", nil, "HOST:PORT:PROTOCOL that the command may connect to (http, https, tcp); repeatable")
 	f.StringVar(&o.network, "network", "", "restricted, enabled or proxy-only (default: proxy-only)")
@@ -63,6 +65,7 @@ func (o sandboxRunOptions) spec(env *Env, command string) (sandbox.Spec, error) 
 	if err != nil {
 		return spec, err
 	}
+	spec.ReadOnly = o.readOnly
 	bad := func(err error) (sandbox.Spec, error) {
 		return spec, &UsageError{Command: command, Message: err.Error()}
 	}

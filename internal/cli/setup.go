@@ -25,7 +25,7 @@ type setup struct {
 // newSetup resolves everything but the model provider. Warnings go to stderr
 // at once. A *config.FlagError becomes a usage error.
 func newSetup(ctx context.Context, env *Env, flags config.Flags, stdinKey *string) (*setup, error) {
-	in, err := config.Load(env.Getenv)
+	in, err := loadConfig(env)
 	if err != nil {
 		return nil, err
 	}

@@ -180,6 +180,21 @@ func ParseDefaults(path string, data []byte) (*Settings, error) {
 	return parseSettings(path, data, EnterpriseDefaults)
 }
 
+// ReadDefaults reads the enterprise defaults at path. No file is no defaults.
+func ReadDefaults(path string) (*Settings, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := plainfile.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the enterprise defaults: %w", err)
+	}
+	return ParseDefaults(path, data)
+}
+
 func parseSettings(path string, data []byte, layer Layer) (*Settings, error) {
 	doc, err := jsondoc.Parse(path, data)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/openmuse/muse/internal/config"
 )
 
 // Policy is enterprise-policy.json: what an organisation forbids or forces, as
@@ -78,6 +80,20 @@ func ReadPolicy(path string) (*Policy, error) {
 		return nil, fmt.Errorf("read the enterprise policy: %w", err)
 	}
 	return ParsePolicy(path, data)
+}
+
+// Models is what the policy says about models and personal files, for the
+// resolution of settings; nil without a policy.
+func (p *Policy) Models() *config.Policy {
+	if p == nil {
+		return nil
+	}
+	foreign := p.AllowForeignConfiguration == nil || *p.AllowForeignConfiguration
+	return &config.Policy{
+		File: p.File, AllowedProviders: p.AllowedProviders, AllowedModels: p.AllowedModels, ModelFallback: p.ModelFallback,
+		ForeignPersonalRulesOff:  !foreign || slices.Contains(p.Forced, "foreign_personal_rules"),
+		ForeignPersonalSkillsOff: !foreign || slices.Contains(p.Forced, "foreign_personal_skills"),
+	}
 }
 
 // Posture is what flags, settings and profile ask for, before policy.

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/openmuse/muse/internal/config/jsondoc"
@@ -21,10 +22,18 @@ type Settings struct {
 func DefaultSettings() Settings { return Settings{Profiles: BuiltInProfiles()} }
 
 // ParseSettings reads the "permissions" object; nil stands for a file without
-// one. Whatever is not understood is an error: a mistake in a rule must not
-// leave a door open.
+// one.
 func ParseSettings(n *jsondoc.Node, file string) (Settings, error) {
-	out := DefaultSettings()
+	return DefaultSettings().Over(n, file)
+}
+
+// Over is s with what the "permissions" object of another file says over it:
+// its default profile, its rules beside those of s, its profiles in the place
+// of those with the same id. Whatever is not understood is an error: a mistake
+// in a rule must not leave a door open.
+func (s Settings) Over(n *jsondoc.Node, file string) (Settings, error) {
+	out := s
+	out.Profiles = slices.Clone(s.Profiles)
 	if n == nil {
 		return out, nil
 	}
@@ -44,11 +53,13 @@ func ParseSettings(n *jsondoc.Node, file string) (Settings, error) {
 		case "profiles":
 			err = out.profiles(m, file)
 		case "rules":
-			out.Rules, err = parseRules(m, file, ScopeUser)
+			var rules Rules
+			rules, err = parseRules(m, file, ScopeUser)
+			out.Rules = append(slices.Clip(out.Rules), rules...)
 		case "read_only_rules":
 			var on bool
 			on, err = m.Bool()
-			out.Strict = !on
+			out.Strict = out.Strict || !on
 		default:
 			err = m.Errorf("remove it, or see the documentation of permissions", "unknown key %q", m.Key())
 		}
@@ -82,6 +93,7 @@ func (s *Settings) profiles(n *jsondoc.Node, file string) error {
 		if err != nil {
 			return err
 		}
+		s.Profiles = slices.DeleteFunc(s.Profiles, func(old Profile) bool { return old.ID == p.ID })
 		s.Profiles = append(s.Profiles, p)
 	}
 	return nil

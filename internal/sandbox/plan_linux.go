@@ -142,7 +142,10 @@ func (p *planner) wanted() []string {
 	if home := p.s.spec.Home; home != "" && isRealDir(home) {
 		paths = append(paths, home)
 	}
-	for _, root := range p.s.spec.roots {
+	if p.s.spec.ReadOnly {
+		paths = append(paths, p.s.spec.Workspace)
+	}
+	for _, root := range p.s.spec.dirs() {
 		paths = append(paths, gitDirectories(root)...)
 		if around := enclosing(filepath.Dir(root)); around != "" {
 			paths = append(paths, around)
@@ -259,7 +262,7 @@ func (p *planner) userCache() string {
 	if p.s.spec.Home == "" || !isRealDir(dir) {
 		return ""
 	}
-	for _, root := range p.s.spec.roots {
+	for _, root := range p.s.spec.dirs() {
 		if inside(root, dir) {
 			return "" // the workspace is in there
 		}
@@ -304,7 +307,7 @@ func (p *planner) replaced(path string) bool {
 }
 
 func (p *planner) mask(path string) error {
-	for _, root := range p.s.spec.roots {
+	for _, root := range p.s.spec.dirs() {
 		if inside(root, path) {
 			return fmt.Errorf("the workspace %s is inside the masked path %s", root, path)
 		}

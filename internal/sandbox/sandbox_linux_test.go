@@ -254,6 +254,36 @@ func TestWorkspaceOnly(t *testing.T) {
 	})
 }
 
+// A session that may only look gets a workspace like the rest of the machine,
+// also below /tmp, where the host's directory is out of sight otherwise.
+func TestReadOnlyWorkspace(t *testing.T) {
+	eachLauncher(t, func(t *testing.T, l LauncherName) {
+		h := newHouse(t)
+		spec := h.spec()
+		spec.Launcher, spec.ReadOnly = l, true
+		s := open(t, spec)
+		if err := os.WriteFile(filepath.Join(h.ws, "file"), []byte("kept"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if r := shell(t, s, `pwd && cat file && echo x > /tmp/x && cat /tmp/x`); r.code != 0 || r.out != h.ws+"\nkeptx\n" {
+			t.Errorf("looking: %+v", r)
+		}
+		for _, script := range []string{"echo x > file", "echo x > new", "rm file", "mkdir d", "chmod 777 file", "mkdir .git", "mv file other"} {
+			if r := shell(t, s, script); r.code == 0 {
+				t.Errorf("%s: succeeded: %+v", script, r)
+			}
+		}
+		entries, err := os.ReadDir(h.ws)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("the workspace afterwards: %v, %v", entries, err)
+		}
+		spec.GitWrite = true
+		if s, err := Open(spec); err == nil {
+			t.Error("commits in a read-only workspace", s.Close())
+		}
+	})
+}
+
 func TestProtectedNames(t *testing.T) {
 	eachLauncher(t, func(t *testing.T, l LauncherName) {
 		for _, present := range []bool{false, true} {

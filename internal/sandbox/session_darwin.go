@@ -178,7 +178,7 @@ func (s *Session) boundary(names held, found []rootFound) (seatbelt.Boundary, er
 		if err != nil || path == "/" {
 			continue // leads nowhere
 		}
-		for _, root := range s.spec.roots {
+		for _, root := range s.spec.dirs() {
 			if inside(root, path) {
 				return b, fmt.Errorf("the workspace %s is inside the masked path %s", root, path)
 			}

@@ -62,6 +62,8 @@ func ParseLauncher(s string) (LauncherName, error) {
 type Spec struct {
 	// Workspace is the directory that commands may write, and where they start.
 	Workspace string
+	// ReadOnly leaves the workspace as read-only as the rest of the machine.
+	ReadOnly bool
 	// Roots are further directories that commands may write.
 	Roots []string
 	// Protected are the names directly below each writable directory that
@@ -125,7 +127,15 @@ func DefaultProtected() []string { return []string{".git", ".muse", ".agents"} }
 // settled is a Spec whose paths are absolute, clean and free of links.
 type settled struct {
 	Spec
-	roots []string // the workspace first
+	roots []string // those that may be written, the workspace first
+}
+
+// dirs are the workspace and the other roots, writable or not.
+func (s *settled) dirs() []string {
+	if s.ReadOnly {
+		return append([]string{s.Workspace}, s.roots...)
+	}
+	return s.roots
 }
 
 // settle resolves and checks the paths of s. Errors are faults of the
@@ -167,6 +177,12 @@ func (s Spec) settle() (*settled, error) {
 		out.roots = append(out.roots, root)
 	}
 	out.Workspace = out.roots[0]
+	if s.ReadOnly {
+		if s.GitWrite {
+			return nil, errors.New("commits were asked for in a workspace that is read-only")
+		}
+		out.roots = out.roots[1:]
+	}
 	return out, nil
 }
 

@@ -89,7 +89,7 @@ func (a *analysis) protect(f func()) {
 
 // parsers are reused: a new one allocates more than a typical line needs.
 var parsers = sync.Pool{New: func() any {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash))
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 }}
 
 func parse(src string) (*syntax.File, error) {
@@ -113,8 +113,28 @@ func (a *analysis) script(src string, sc scope, in dirSet) dirSet {
 		a.refuse("syntax error: %s", syntaxMessage(err))
 		return in
 	}
+	if !commentsStandApart(f, src) {
+		a.refuse("a # may begin a comment or not")
+	}
 	sc.src = src
 	return a.statements(f.Stmts, sc, in)
+}
+
+// commentsStandApart reports whether every comment has a blank, a semicolon or
+// nothing at all before it. Inside of substitutions the parser takes the # of
+// a word like 'a'#b for a comment; to bash it is a part of the word, and what
+// comes after it runs.
+func commentsStandApart(f *syntax.File, src string) bool {
+	apart := true
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			before := src[:min(len(src), int(c.Hash.Offset()))]
+			trimmed := strings.TrimRight(before, " \t\n;")
+			apart = apart && (before == "" || len(trimmed) < len(before) && !strings.HasSuffix(trimmed, `\`))
+		}
+		return true
+	})
+	return apart
 }
 
 // syntaxMessage drops the position's file name, which is always empty here.

@@ -118,6 +118,9 @@ func TestRefusals(t *testing.T) {
 		"zsh -c 'ls *'":                  "differently",
 		"bash -ic ls":                    "interactive",
 		strings.Repeat("env ", 20) + "x": "wrappers",
+		"echo \"$('ls'# ; id\n)\"":       "comment",
+		"echo `'ls'# ; id`":              "comment",
+		"cat <(ls''#x ; id\n)":           "comment",
 	} {
 		if l := shell.Analyze(line, corpusOptions); !strings.Contains(l.Refusal, reason) {
 			t.Errorf("%.60q: refusal %q, want %q", line, l.Refusal, reason)
