@@ -31,6 +31,9 @@ func (r *run) resolvePosture() error {
 	}
 	p := &posture{sources: sources, trusted: sources.trusted || o.trustWorkspace || o.yolo}
 	r.posture = p
+	if sources.lapsed && !p.trusted {
+		r.setup.warn("this workspace is not trusted any more: " + sources.untrustedReason + "; look at them, then trust it again with muse trust add")
+	}
 	p.Profile = permission.ProfileAskMe
 	if sources.settings.DefaultProfile != "" {
 		p.Profile = sources.settings.DefaultProfile

@@ -19,6 +19,8 @@ type permissionSources struct {
 	trusted  bool
 	// untrustedReason says why the project's own rules are not among them.
 	untrustedReason string
+	// lapsed says that somebody trusted the workspace as it was before.
+	lapsed bool
 }
 
 // loadPermissions reads every source of rules. A source that cannot be read or
@@ -64,6 +66,7 @@ func loadPermissions(env *Env, workspace string) (permissionSources, error) {
 	}
 	status, err := trust.Store{Path: dirs.TrustFile()}.Check(workspace)
 	out.trusted, out.untrustedReason = status.Trusted, status.Reason
+	out.lapsed = !status.Trusted && status.Decision == trust.Trusted
 	if err != nil {
 		// A record that cannot be read trusts nothing.
 		out.trusted, out.untrustedReason = false, err.Error()
