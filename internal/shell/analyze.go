@@ -108,6 +108,9 @@ func (a *analysis) script(src string, sc scope, in dirSet) dirSet {
 			return in
 		}
 	}
+	if strings.HasSuffix(src, `\`) {
+		a.refuse("a backslash with nothing behind it") // bash keeps it or not
+	}
 	f, err := parse(src)
 	if err != nil {
 		a.refuse("syntax error: %s", syntaxMessage(err))

@@ -119,6 +119,8 @@ func TestRefusals(t *testing.T) {
 		"bash -ic ls":                    "interactive",
 		strings.Repeat("env ", 20) + "x": "wrappers",
 		"echo \"$('ls'# ; id\n)\"":       "comment",
+		`ls OO\`:                         "nothing behind",
+		`sh -c 'ls \'`:                   "nothing behind",
 		"echo `'ls'# ; id`":              "comment",
 		"cat <(ls''#x ; id\n)":           "comment",
 	} {
