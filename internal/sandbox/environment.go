@@ -90,6 +90,9 @@ func (s *Session) buildSettings(cacheDir, tmp, proxy string) []string {
 		"GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false",
 		"GIT_CONFIG_KEY_2=core.hooksPath", "GIT_CONFIG_VALUE_2=/dev/null",
 		"GIT_PAGER=cat", "PAGER=cat", "GIT_EDITOR=false", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0",
+		// Programs that look for newer versions of themselves would hold up a
+		// person with questions about the network.
+		"NO_UPDATE_NOTIFIER=1", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1",
 	}
 	if os.Geteuid() == 0 {
 		// One user number exists inside: files of other owners cannot be made.
