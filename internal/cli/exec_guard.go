@@ -64,12 +64,14 @@ func (o *execOptions) answerer() permission.Answerer {
 
 // openSandbox opens the boundary for the session's commands.
 func (r *run) openSandbox() (*sandbox.Session, error) {
-	spec, err := defaultSandboxSpec(r.env, r.root)
+	spec, err := defaultSandboxSpec(r.env, r.root, r.setup.Sandbox)
 	if err != nil {
 		return nil, err
 	}
 	p := r.posture
-	spec.ReadOnly = !p.profile.Write()
+	if spec.ReadOnly = !p.profile.Write(); spec.ReadOnly {
+		spec.GitWrite = false
+	}
 	spec.Roots = p.profile.WritableRoots()
 	spec.Masks = append(spec.Masks, p.profile.Masks()...)
 	spec.Network, spec.UnixSockets = sandbox.Network(p.Network), p.profile.Network.UnixSockets

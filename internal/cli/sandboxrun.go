@@ -21,13 +21,14 @@ import (
 
 // sandboxRunOptions are the flags of `muse sandbox run`.
 type sandboxRunOptions struct {
-	workspace string
-	masks     []string
-	allow     []string
-	network   string
-	launcher  string
-	readOnly  bool
-	argv      []string
+	workspace  string
+	masks      []string
+	allow      []string
+	network    string
+	launcher   string
+	readOnly   bool
+	gitCommits bool
+	argv       []string
 }
 
 func newSandboxRunCmd(env *Env) *cobra.Command {
@@ -51,6 +52,7 @@ func newSandboxRunCmd(env *Env) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.workspace, "workspace", "", "directory that the command may write (default: the current one)")
 	f.BoolVar(&o.readOnly, "read-only", false, "the command may not write the workspace either")
+	f.BoolVar(&o.gitCommits, "git-commits", false, "git may commit in the workspace's own repository (default: openmuse.sandbox.git_commits in settings)")
 	f.StringArrayVar(&o.masks, "mask", nil, "path that shows nothing inside; repeatable")
 	f.StringArrayVar(&o.allow, "allow", nil, "HOST:PORT:PROTOCOL that the command may connect to (http, https, tcp); repeatable")
 	f.StringVar(&o.network, "network", "", "restricted, enabled or proxy-only (default: proxy-only)")
@@ -61,7 +63,11 @@ func newSandboxRunCmd(env *Env) *cobra.Command {
 // spec turns the flags of a command into a boundary. What is wrong with a flag
 // is a usage error.
 func (o sandboxRunOptions) spec(env *Env, command string) (sandbox.Spec, error) {
-	spec, err := defaultSandboxSpec(env, o.workspace)
+	in, err := loadConfig(env)
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	spec, err := defaultSandboxSpec(env, o.workspace, config.SandboxOf(in))
 	if err != nil {
 		return spec, err
 	}
@@ -72,8 +78,19 @@ func (o sandboxRunOptions) spec(env *Env, command string) (sandbox.Spec, error) 
 	if spec.Network, err = sandbox.ParseNetwork(o.network); err != nil {
 		return bad(err)
 	}
-	if spec.Launcher, err = sandbox.ParseLauncher(o.launcher); err != nil {
-		return bad(err)
+	if o.launcher != "" {
+		if spec.Launcher, err = sandbox.ParseLauncher(o.launcher); err != nil {
+			return bad(err)
+		}
+	}
+	if o.gitCommits {
+		spec.GitWrite = true
+	}
+	if spec.ReadOnly && spec.GitWrite {
+		if o.gitCommits {
+			return bad(errors.New("--git-commits and --read-only exclude each other"))
+		}
+		spec.GitWrite = false
 	}
 	for _, m := range o.masks {
 		path, err := absolute(env, m)
@@ -95,8 +112,8 @@ func (o sandboxRunOptions) spec(env *Env, command string) (sandbox.Spec, error) 
 }
 
 // defaultSandboxSpec is the boundary of a session in workspace, without the
-// choices that flags and settings make. workspace "" is the current directory.
-func defaultSandboxSpec(env *Env, workspace string) (sandbox.Spec, error) {
+// choices that flags and profiles make. workspace "" is the current directory.
+func defaultSandboxSpec(env *Env, workspace string, set config.Sandbox) (sandbox.Spec, error) {
 	paths, err := config.Locate(env.Getenv)
 	if err != nil {
 		return sandbox.Spec{}, err
@@ -109,6 +126,8 @@ func defaultSandboxSpec(env *Env, workspace string) (sandbox.Spec, error) {
 		Home:      paths.Home,
 		Masks:     append([]string{paths.Config, paths.Data}, sandbox.DefaultMasks(paths.Home)...),
 		StateDir:  filepath.Join(paths.Data, "sandbox"),
+		Launcher:  sandbox.LauncherName(set.Launcher.V),
+		GitWrite:  set.GitCommits.V,
 		Environ:   env.Environ(),
 		Notify:    func(n sandbox.Notice) { tellSandbox(env.Stderr, n) },
 	}, nil

@@ -55,6 +55,8 @@ func Explain(in Inputs, r Resolved, key Key) []Entry {
 	l.add("run.parallel_tool_calls", strconv.FormatBool(r.Run.Parallel.V), r.Run.Parallel.Origin, "")
 	l.add("context.foreign_personal_rules", strconv.FormatBool(r.ForeignPersonalRules.V), r.ForeignPersonalRules.Origin, "")
 	l.add("context.foreign_personal_skills", strconv.FormatBool(r.ForeignPersonalSkills.V), r.ForeignPersonalSkills.Origin, "")
+	l.add("openmuse.sandbox.launcher", r.Sandbox.Launcher.V, r.Sandbox.Launcher.Origin, "")
+	l.add("openmuse.sandbox.git_commits", strconv.FormatBool(r.Sandbox.GitCommits.V), r.Sandbox.GitCommits.Origin, "")
 	l.add("codex_home", orUnset(r.CodexHome.V, "(none)"), r.CodexHome.Origin, "")
 	l.add("no_color", strconv.FormatBool(r.NoColor.V), r.NoColor.Origin, "")
 	l.add("no_auto_update", strconv.FormatBool(r.NoAutoUpdate.V), r.NoAutoUpdate.Origin, "this program never updates itself")

@@ -77,6 +77,8 @@ type Resolved struct {
 	Compaction Compaction
 	Run        Run
 
+	Sandbox Sandbox
+
 	ForeignPersonalRules  Value[bool]
 	ForeignPersonalSkills Value[bool]
 
@@ -169,6 +171,13 @@ type resolver struct {
 	own *ProviderSettings
 }
 
+// Sandbox is how the boundary around commands is made.
+type Sandbox struct {
+	Launcher Value[string] // "auto", "native" or "bubblewrap"
+	// GitCommits opens the workspace's own repository for git commit.
+	GitCommits Value[bool]
+}
+
 // Load reads the files that values come from. What is missing is fine; stored
 // credentials that cannot be read only fail a run that needs them.
 func Load(getenv func(string) string) (Inputs, error) {
@@ -191,7 +200,7 @@ func Resolve(in Inputs) (Resolved, error) {
 	r := newResolver(in)
 	return r.run(r.resolvePreset, r.resolveProvider, r.resolveBaseURL, r.resolveModel, r.resolveEffort,
 		r.resolveRetry, r.resolveStream, r.resolveTransport, r.resolveCompaction, r.resolveRun,
-		r.resolvePersonal, r.checkOffline)
+		r.resolvePersonal, r.resolveSandbox, r.checkOffline)
 }
 
 // ResolveEndpoint decides only what finding a key needs: provider, address and
@@ -236,6 +245,20 @@ func layered[T any](r *resolver, def T, get func(*Settings) *T, path ...string) 
 		}
 	}
 	return v
+}
+
+func (r *resolver) resolveSandbox() error {
+	r.out.Sandbox = SandboxOf(r.in)
+	return nil
+}
+
+// SandboxOf decides about the sandbox alone, for commands that run no model.
+func SandboxOf(in Inputs) Sandbox {
+	r := newResolver(in)
+	return Sandbox{
+		Launcher:   layered(r, "auto", func(s *Settings) *string { return s.Sandbox.Launcher }, "openmuse", "sandbox", "launcher"),
+		GitCommits: layered(r, false, func(s *Settings) *bool { return s.Sandbox.GitCommits }, "openmuse", "sandbox", "git_commits"),
+	}
 }
 
 // builtinPresets are the presets that need no settings (STREAM.md (d)).

@@ -30,6 +30,7 @@ type Settings struct {
 	ContextCompaction CompactionSettings
 	Run               RunSettings
 	Context           ContextSettings
+	Sandbox           SandboxSettings
 
 	// Providers is openmuse.providers: endpoints of the person's own, and
 	// additions to the built-in ones.
@@ -99,6 +100,12 @@ type CompactionSettings struct {
 type ContextSettings struct {
 	ForeignPersonalRules  *bool
 	ForeignPersonalSkills *bool
+}
+
+// SandboxSettings is openmuse.sandbox.
+type SandboxSettings struct {
+	Launcher   *string // "auto", "native" or "bubblewrap"
+	GitCommits *bool
 }
 
 // CatalogRow is one row of model_catalog.

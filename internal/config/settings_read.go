@@ -57,8 +57,12 @@ func (r *reader) settings(s *Settings, root *jsondoc.Node) {
 		s.Context.ForeignPersonalRules = r.boolean(n.Get("foreign_personal_rules"))
 		s.Context.ForeignPersonalSkills = r.boolean(n.Get("foreign_personal_skills"))
 	}
-	if n := root.Get("openmuse"); r.object(n, "providers") {
+	if n := root.Get("openmuse"); r.object(n, "providers", "sandbox") {
 		s.Providers = r.providers(n.Get("providers"))
+		if box := n.Get("sandbox"); r.object(box, "launcher", "git_commits") {
+			s.Sandbox.Launcher = r.oneOf(box.Get("launcher"), "auto", "native", "bubblewrap")
+			s.Sandbox.GitCommits = r.boolean(box.Get("git_commits"))
+		}
 	}
 }
 
