@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/openmuse/muse/internal/plainfile"
 	"github.com/openmuse/muse/internal/workspace"
 )
 
@@ -117,7 +118,7 @@ func openRegular(p string) (*os.File, error) {
 	if !info.Mode().IsRegular() {
 		return nil, workspace.ErrNotRegular
 	}
-	return os.Open(p)
+	return plainfile.Open(p) // what stands there now may be a pipe
 }
 
 // levelNames are the names looked for in a directory; the first hit counts.

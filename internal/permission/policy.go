@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/openmuse/muse/internal/config"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Policy is enterprise-policy.json: what an organisation forbids or forces, as
@@ -72,7 +72,7 @@ func PlaneFiles(goos string, getenv func(string) string) Planes {
 // ReadPolicy reads the policy file. No file is no policy; a file that cannot be
 // read or understood is an error, and nothing may start then.
 func ReadPolicy(path string) (*Policy, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // ProjectRulesFile is where a repository keeps its own rules, relative to the
@@ -23,7 +23,7 @@ const ProjectRulesFile = ".muse/permissions.json"
 // ReadProjectRules reads the rules of a trusted workspace. No file means none.
 func ReadProjectRules(workspace string) (Rules, error) {
 	path := filepath.Join(workspace, filepath.FromSlash(ProjectRulesFile))
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -77,7 +77,7 @@ const KeptFile = "approvals.json"
 
 // Read gives the rules kept for the workspace.
 func (k Kept) Read() (Rules, error) {
-	data, err := os.ReadFile(k.Path)
+	data, err := plainfile.Read(k.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

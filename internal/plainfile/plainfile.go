@@ -16,10 +16,29 @@ import (
 // Limit is the size in bytes up to which files are read.
 const Limit = 16 << 20
 
+// Open opens the regular file at path for reading, links followed, however
+// large it is. A missing file is an error that is [fs.ErrNotExist].
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|quiet, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		if kind := kindOf(info.Mode()); kind != "" {
+			err = fmt.Errorf("%s is %s, not a regular file", path, kind)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // Read is the content of the regular file at path, links followed. A missing
 // file is an error that is [fs.ErrNotExist].
 func Read(path string) (data []byte, err error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|quiet, 0)
+	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,9 +46,6 @@ func Read(path string) (data []byte, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if kind := kindOf(info.Mode()); kind != "" {
-		return nil, fmt.Errorf("%s is %s, not a regular file", path, kind)
 	}
 	if info.Size() > Limit {
 		return nil, tooLarge(path)

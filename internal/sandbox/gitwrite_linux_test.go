@@ -70,6 +70,13 @@ func TestGitWrite(t *testing.T) {
 				t.Errorf("%s is still there", n)
 			}
 		}
+		// What the user's next commit would write through.
+		for _, name := range []string{".git/COMMIT_EDITMSG", ".git/logs/HEAD", ".git/ORIG_HEAD", ".git/objects/00"} {
+			shell(t, s, "rm -rf "+name+" && ln -s "+h.outside+"/file "+name)
+			if _, err := os.Readlink(filepath.Join(h.ws, name)); err == nil {
+				t.Errorf("the link %s is still there", name)
+			}
+		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

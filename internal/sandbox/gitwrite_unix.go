@@ -110,7 +110,8 @@ func (g *gitWrite) added() []string {
 	return dirs
 }
 
-// unwelcome lists what is there of unwelcomeInRepository.
+// unwelcome lists what is there of unwelcomeInRepository, and every symbolic
+// link: git makes none, and writes through one wherever it leads.
 func (g *gitWrite) unwelcome() map[string]bool {
 	there := map[string]bool{}
 	for _, name := range unwelcomeInRepository() {
@@ -118,16 +119,41 @@ func (g *gitWrite) unwelcome() map[string]bool {
 			there[name] = true
 		}
 	}
+	g.links(".", there)
 	return there
 }
 
-// setAside renames what a command made of it.
+// links adds the symbolic links in a directory of the repository and below it.
+// Of the objects only the directories are looked at: nothing is ever written
+// over an object that is there.
+func (g *gitWrite) links(dir string, there map[string]bool) {
+	entries, _ := os.ReadDir(filepath.Join(g.dir, dir)) // what cannot be listed, git cannot use
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			there[name] = true
+		case e.IsDir() && !(dir == "objects" && len(e.Name()) == 2) && (dir != "." || mayChange(e.Name())):
+			g.links(name, there)
+		}
+	}
+}
+
+// setAside renames what a command made of it, and removes links.
 func (g *gitWrite) setAside(before map[string]bool) (moved []string, err error) {
 	for name := range g.unwelcome() {
 		if before[name] {
 			continue
 		}
 		path := filepath.Join(g.dir, name)
+		if info, e := os.Lstat(path); e == nil && info.Mode()&fs.ModeSymlink != 0 {
+			// There is nothing in a link to keep.
+			if e := os.Remove(path); e != nil {
+				err = also(err, fmt.Errorf("remove the link %s: %w", path, e))
+			}
+			moved = append(moved, path)
+			continue
+		}
 		to := fmt.Sprintf("%s.held-by-muse", path)
 		for n := 2; ; n++ {
 			if _, e := os.Lstat(to); errors.Is(e, fs.ErrNotExist) {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Limits of what is looked at. A workspace beyond them cannot be trusted for
@@ -174,7 +176,7 @@ func (t *taking) file(path string) error {
 }
 
 func hashFile(path string) (sum string, err error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/openmuse/muse/internal/config/atomicfile"
 	"github.com/openmuse/muse/internal/config/jsondoc"
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Decision is what a person said about a root.
@@ -221,7 +222,7 @@ func (s Store) List() ([]Entry, error) {
 
 // read parses the file; no file gives nil.
 func (s Store) read() (*jsondoc.Document, error) {
-	data, err := os.ReadFile(s.Path)
+	data, err := plainfile.Read(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/openmuse/muse/internal/plainfile"
 )
 
 // Head is what a Git working tree has checked out.
@@ -172,7 +174,7 @@ func resolveRef(gitDir, common, ref string, depth int) (string, error) {
 }
 
 func packedRef(path, ref string) (string, error) {
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -232,7 +234,7 @@ func readSmall(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "", fmt.Errorf("read git file %s: %w", path, ErrNotRegular)
 	}
-	f, err := os.Open(path)
+	f, err := plainfile.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("read git file: %w", err)
 	}

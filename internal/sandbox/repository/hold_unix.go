@@ -45,11 +45,16 @@ func Judge(root *os.Root, p Place) ([]Judgement, error) {
 	if err := ownerRights(root, p.Path); err != nil {
 		return nil, fmt.Errorf("look into the new repository %s: %w", p.Path, err)
 	}
-	all, err := hold(root, p, judgeDir(root, p.Path), path.Join(p.Path, headName))
 	if p.Path == "." {
-		return all, err // a scan searches the root anyway
+		// A scan searches the root anyway.
+		return hold(root, p, judgeDir(root, p.Path), path.Join(p.Path, headName))
 	}
-	inner, complete := insides(root, p.Path)
+	inner, link, complete := insides(root, p.Path)
+	why := judgeDir(root, p.Path)
+	if why == "" && link != "" {
+		why = "its " + link + " is a symbolic link, and git writes through it"
+	}
+	all, err := hold(root, p, why, path.Join(p.Path, headName))
 	if !complete {
 		more, e := hold(root, p, "it has too many directories to look at", path.Join(p.Path, headName))
 		return append(all, more...), errors.Join(err, e)
@@ -83,15 +88,17 @@ func hold(root *os.Root, p Place, why, file string) ([]Judgement, error) {
 const maxInside = 20000
 
 // insides returns the directories below dir that git would take for
-// repositories: submodules, worktrees, and whatever was put there.
-func insides(root *os.Root, dir string) (found []string, complete bool) {
+// repositories: submodules, worktrees, and whatever was put there. link is a
+// symbolic link in it, "" for none: git makes none, and a commit of the user's
+// would follow it out of the workspace.
+func insides(root *os.Root, dir string) (found []string, link string, complete bool) {
 	pending, seen := []string{dir}, 0
 	for len(pending) > 0 {
 		at := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		_ = ownerRights(root, at) // what stays closed to us is closed to git
 		if seen++; seen > maxInside {
-			return found, false
+			return found, link, false
 		}
 		f, err := root.Open(at)
 		if err != nil {
@@ -104,13 +111,16 @@ func insides(root *os.Root, dir string) (found []string, complete bool) {
 			if e.IsDir() {
 				pending = append(pending, path.Join(at, e.Name()))
 			}
+			if e.Type()&fs.ModeSymlink != 0 {
+				link = strings.TrimPrefix(path.Join(at, e.Name()), dir+"/")
+			}
 			shape.add(e.Name())
 		}
 		if shape.repository() && at != dir {
 			found = append(found, at)
 		}
 	}
-	return found, true
+	return found, link, true
 }
 
 // judgeDir judges the inside of a repository.

@@ -205,6 +205,8 @@ func TestJudge(t *testing.T) {
 		{"a hook", map[string]string{"hooks/post-checkout": "#!/bin/sh\n"}, "hook post-checkout"},
 		{"hooks elsewhere", map[string]string{"hooks": "->../../h"}, "hooks"},
 		{"configuration elsewhere", map[string]string{"config": "->../../c"}, "cannot be read"},
+		{"a link that git writes through", map[string]string{"COMMIT_EDITMSG": "->../../outside"}, "symbolic link"},
+		{"a link below", map[string]string{"logs/HEAD": "->../../../outside"}, "symbolic link"},
 		{"common directory", map[string]string{"commondir": "../../x\n"}, "kept elsewhere"},
 	}
 	for _, tt := range tests {
