@@ -100,6 +100,13 @@ func judgePrintf(j *judge) {
 	case w.MayBeOption():
 		j.flag(External, "could be printf -v: "+w.Text)
 	}
+	format := w
+	if w.Value == "--" && len(j.args) > 1 {
+		format = j.args[1]
+	}
+	if printfCounts(format.Value) {
+		j.flag(External, "printf %n sets the variable that an argument names")
+	}
 	if j.s.Appended && len(j.args) == 0 {
 		j.flag(External, "could be printf -v")
 	}
@@ -159,8 +166,15 @@ func judgeUnset(j *judge) {
 
 func judgeGetopts(j *judge) {
 	j.atLeast(ShellState, "sets variables of the shell")
-	if len(j.args) > 1 {
-		j.variable(j.args[1], "sets")
+	args := j.args
+	if len(args) > 0 && args[0].Value == "--" {
+		args = args[1:]
+	}
+	if len(args) > 0 && args[0].Split {
+		j.flag(Environment, "the variable that getopts sets is not known: "+args[0].Text)
+	}
+	if len(args) > 1 {
+		j.variable(args[1], "sets")
 	}
 }
 

@@ -40,6 +40,13 @@ var envPrefixes = [...]string{
 // the harmless uses through. A variable that is taken away is judged with an
 // empty Word.
 func EnvName(name string, value shell.Word) string {
+	name = strings.TrimSuffix(name, "+")
+	if integerVariable(name) {
+		if value.Known && plainNumber(value.Value) || !value.Known && value.Value != "" && plainNumber(value.Value) {
+			return ""
+		}
+		return "the shell evaluates what " + name + " is set to"
+	}
 	known := name
 	if strings.HasSuffix(name, "_proxy") || len(name) > 11 && strings.EqualFold(name[:11], "npm_config_") {
 		// These are read in either case.

@@ -63,6 +63,7 @@ func (j *judge) program() {
 	r := j.locate(word)
 	if j.s.Dialect != "" {
 		j.unsure("read by " + j.s.Dialect)
+		j.dialectWords()
 	}
 	if r == nil {
 		j.atLeast(Unknown, "no rule for "+j.name)

@@ -112,9 +112,9 @@ func readers() []group {
 
 // Builtins of the shell (THREATS.md 3.8, last rows).
 func builtins() []group {
-	read := rule{class: ReadOnly, text: true}
 	return []group{
-		{`jobs wait times caller shift break continue return exit umask ulimit bg fg disown help logout suspend dirs popd type`, read},
+		{`jobs wait times caller shift break continue return exit umask ulimit bg fg disown help logout suspend dirs popd type`,
+			rule{class: ReadOnly, whole: judgeBuiltin}},
 		{`cd pushd`, rule{class: ReadOnly, whole: judgeCd}},
 		{`command builtin exec`, rule{class: ReadOnly, text: true}},
 		{`export`, rule{whole: judgeExport}},
@@ -126,7 +126,7 @@ func builtins() []group {
 		{`unset`, rule{whole: judgeUnset}},
 		{`getopts`, rule{whole: judgeGetopts}},
 		{`history`, rule{whole: judgeHistory}},
-		{`hash`, rule{class: ReadOnly, text: true, syntax: syntax{values: "p"}, stop: []string{"-p"}, loose: true}},
+		{`hash`, rule{class: ReadOnly, text: true, syntax: syntax{values: "p"}, stop: []string{"-p"}, only: []string{"-r", "-d", "-l", "-t"}, loose: true}},
 		{`kill`, rule{whole: judgeKill}},
 		{`declare typeset readonly local`, rule{class: Environment, why: "declares variables in ways that are not read here; write NAME=VALUE or export"}},
 		{`alias unalias enable`, rule{class: Environment, why: "changes what a name means for the commands behind it"}},
