@@ -119,6 +119,9 @@ func (a *analysis) script(src string, sc scope, in dirSet) dirSet {
 	if !commentsStandApart(f, src) {
 		a.refuse("a # may begin a comment or not")
 	}
+	if !joinsAreCertain(f, src) {
+		a.refuse("a backslash joins two lines where shells do not agree on it")
+	}
 	sc.src = src
 	return a.statements(f.Stmts, sc, in)
 }

@@ -46,6 +46,9 @@ func (a *analysis) readRedirect(r *syntax.Redirect, sc *scope, in dirSet) (Redir
 	x := Redirect{FD: descriptorOf(r)}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
+		if !delimiterIsPlain(r.Word) {
+			a.refuse("here-document with an end that is not one plain word")
+		}
 		x.Op, x.Target = RedirectText, a.document(r, sc, in)
 		x.Text = "<<" + Quote(delimiter(r.Word))
 		return x, true
