@@ -1,0 +1,386 @@
+package msp
+
+// Item is one thing that a view shows. Which members belong to it depends on
+// Kind; Revision rises with every change (MSP.md 6, Item state machine).
+type Item struct {
+	CommandID           string                `json:"commandId,omitzero"`
+	TurnID              *string               `json:"turnId" msp:"optional,nullable"`
+	ItemID              string                `json:"itemId"`
+	Kind                ItemKind              `json:"kind"`
+	ApprovalID          string                `json:"approvalId,omitzero"`
+	SubagentID          string                `json:"subagentId,omitzero"`
+	WorkflowRunID       string                `json:"workflowRunId,omitzero"`
+	Revision            int64                 `json:"revision"`
+	Status              ItemStatus            `json:"status"`
+	AgentPath           string                `json:"agentPath,omitzero"`
+	Args                string                `json:"args,omitzero"`
+	Attachments         []MessageAttachment   `json:"attachments,omitzero"`
+	Background          bool                  `json:"background,omitzero"`
+	BackgroundInitiator BackgroundInitiator   `json:"backgroundInitiator,omitzero"`
+	Blocking            *bool                 `json:"blocking,omitzero"`
+	CallID              string                `json:"callId,omitzero"`
+	ChildPromptRefs     []OutputRef           `json:"childPromptRefs,omitzero"`
+	ChildSessionID      string                `json:"childSessionId,omitzero"`
+	ChildSessionLogPath string                `json:"childSessionLogPath,omitzero"`
+	Children            []WorkflowChild       `json:"children,omitzero"`
+	CommandText         string                `json:"commandText,omitzero"`
+	ControlStatus       SubagentControlStatus `json:"controlStatus,omitzero"`
+	DeclaredPhase       string                `json:"declaredPhase,omitzero"`
+	Depth               *int64                `json:"depth,omitzero"`
+	DisplayText         string                `json:"displayText,omitzero"`
+	DurationMs          *int64                `json:"durationMs,omitzero"`
+	EntryID             string                `json:"entryId,omitzero"`
+	Event               HookEventName         `json:"event,omitzero"`
+	ExitCode            *int64                `json:"exitCode,omitzero"`
+	ExitSignal          *int64                `json:"exitSignal,omitzero"`
+	FailureKind         string                `json:"failureKind,omitzero"`
+	FailureReason       string                `json:"failureReason,omitzero"`
+	FallbackText        string                `json:"fallbackText,omitzero"`
+	FinalSummary        string                `json:"finalSummary,omitzero"`
+	GenerationID        *int64                `json:"generationId,omitzero"`
+	HookKey             string                `json:"hookKey,omitzero"`
+	Label               string                `json:"label,omitzero"`
+	Message             string                `json:"message,omitzero"`
+	ModelVisibleContent []ModelVisibleContent `json:"modelVisibleContent,omitzero"`
+	Objective           string                `json:"objective,omitzero"`
+	Outcome             CompactionOutcome     `json:"outcome,omitzero"`
+	OutputRef           *OutputRef            `json:"outputRef,omitzero"`
+	PatchRef            *OutputRef            `json:"patchRef,omitzero"`
+	PatchSummary        *PatchSummary         `json:"patchSummary,omitzero"`
+	Paused              *bool                 `json:"paused,omitzero"`
+	ProviderItemID      string                `json:"providerItemId,omitzero"`
+	Reason              string                `json:"reason,omitzero"`
+	RecordedAt          string                `json:"recordedAt,omitzero"`
+	ReminderAgentID     string                `json:"reminderAgentId,omitzero"`
+	Result              *SubagentResult       `json:"result,omitzero"`
+	ResumeFromRunID     string                `json:"resumeFromRunId,omitzero"`
+	Retracted           bool                  `json:"retracted,omitzero"`
+	Role                string                `json:"role,omitzero"`
+	RunStatus           HookRunStatus         `json:"runStatus,omitzero"`
+	ScriptID            string                `json:"scriptId,omitzero"`
+	SideSessionID       string                `json:"sideSessionId,omitzero"`
+	StatusAttempt       *StatusAttempt        `json:"statusAttempt,omitzero"`
+	StatusChildren      *StatusChildren       `json:"statusChildren,omitzero"`
+	StatusHealth        *StatusHealth         `json:"statusHealth,omitzero"`
+	StatusLine          string                `json:"statusLine,omitzero"`
+	StatusPhase         string                `json:"statusPhase,omitzero"`
+	StatusProgress      *StatusProgress       `json:"statusProgress,omitzero"`
+	StatusStep          *StatusStep           `json:"statusStep,omitzero"`
+	Steered             bool                  `json:"steered,omitzero"`
+	StopAvailable       *bool                 `json:"stopAvailable,omitzero"`
+	StrategyID          string                `json:"strategyId,omitzero"`
+	SummarizedThrough   string                `json:"summarizedThrough,omitzero"`
+	Summary             []string              `json:"summary,omitzero"`
+	TaskID              string                `json:"taskId,omitzero"`
+	Text                *string               `json:"text,omitzero"`
+	TokenBudget         *WorkflowTokenBudget  `json:"tokenBudget,omitzero"`
+	TokensAfter         *int64                `json:"tokensAfter,omitzero"`
+	TokensBefore        *int64                `json:"tokensBefore,omitzero"`
+	Tool                string                `json:"tool,omitzero"`
+	ToolReceipt         *ToolReceipt          `json:"toolReceipt,omitzero"`
+	Trigger             CompactionTrigger     `json:"trigger,omitzero"`
+	TriggerSource       string                `json:"triggerSource,omitzero"`
+	Truncated           bool                  `json:"truncated,omitzero"`
+	Usage               *TokenUsage           `json:"usage,omitzero"`
+	VisibleOutput       *string               `json:"visibleOutput,omitzero"`
+}
+
+// ItemCompletedParams are the params of item/completed.
+type ItemCompletedParams struct {
+	Durable
+
+	Item Item `json:"item"`
+}
+
+// ItemDeltaParams are the params of item/delta.
+type ItemDeltaParams struct {
+	Position
+
+	ItemID string `json:"itemId"`
+	Delta  string `json:"delta"`
+	Field  string `json:"field,omitzero"`
+}
+
+// ItemReadOutputParams is what item/readOutput takes.
+type ItemReadOutputParams struct {
+	SessionID   string `json:"sessionId"`
+	ItemID      string `json:"itemId"`
+	OutputRef   string `json:"outputRef"`
+	LengthBytes *int64 `json:"lengthBytes,omitzero"`
+	OffsetBytes *int64 `json:"offsetBytes,omitzero"`
+}
+
+// ItemReadOutputResult is what item/readOutput answers.
+type ItemReadOutputResult struct {
+	ByteLen     int64                  `json:"byteLen"`
+	Content     string                 `json:"content"`
+	Encoding    ItemReadOutputEncoding `json:"encoding"`
+	Eof         bool                   `json:"eof"`
+	MediaType   string                 `json:"mediaType"`
+	OffsetBytes int64                  `json:"offsetBytes"`
+}
+
+// ItemStartedParams are the params of item/started.
+type ItemStartedParams struct {
+	MaybeDurable
+
+	Item Item `json:"item"`
+}
+
+// ItemUpdatedParams are the params of item/updated.
+type ItemUpdatedParams struct {
+	Durable
+
+	Item Item `json:"item"`
+}
+
+// MessageAttachment describes media that came with a message.
+type MessageAttachment struct {
+	MediaType    string `json:"mediaType"`
+	Type         string `json:"type"`
+	AttachmentID string `json:"attachmentId,omitzero"`
+	Height       *int64 `json:"height,omitzero"`
+	Width        *int64 `json:"width,omitzero"`
+}
+
+// ModelVisibleContent describes media that a tool showed to the model.
+type ModelVisibleContent struct {
+	MediaType      string `json:"mediaType"`
+	Path           string `json:"path"`
+	SourceToolName string `json:"sourceToolName"`
+	Type           string `json:"type"`
+	Height         *int64 `json:"height,omitzero"`
+	Width          *int64 `json:"width,omitzero"`
+}
+
+// OutputRef names output too large for the item.
+type OutputRef struct {
+	Kind         string                `json:"kind"`
+	Availability OutputRefAvailability `json:"availability"`
+	ByteLen      int64                 `json:"byteLen"`
+	ID           string                `json:"id"`
+	URI          string                `json:"uri"`
+	Digest       string                `json:"digest,omitzero"`
+	MediaType    string                `json:"mediaType,omitzero"`
+	Path         string                `json:"path,omitzero"`
+}
+
+// PatchSummary counts what a patch changes.
+type PatchSummary struct {
+	Added   int64 `json:"added"`
+	Files   int64 `json:"files"`
+	Removed int64 `json:"removed"`
+}
+
+// StatusAttempt is a try of an operation that may be repeated.
+type StatusAttempt struct {
+	Attempt      int64  `json:"attempt"`
+	Operation    string `json:"operation"`
+	System       string `json:"system"`
+	ErrorKind    string `json:"errorKind,omitzero"`
+	HTTPStatus   *int64 `json:"httpStatus,omitzero"`
+	MaxAttempts  *int64 `json:"maxAttempts,omitzero"`
+	NextAttempt  *int64 `json:"nextAttempt,omitzero"`
+	RetryDelayMs *int64 `json:"retryDelayMs,omitzero"`
+}
+
+// StatusChildren counts the children of an item by state.
+type StatusChildren struct {
+	Active    int64  `json:"active"`
+	Cancelled int64  `json:"cancelled"`
+	Completed int64  `json:"completed"`
+	Failed    int64  `json:"failed"`
+	Total     *int64 `json:"total,omitzero"`
+}
+
+// StatusHealth is how an item in progress fares.
+type StatusHealth struct {
+	Level  StatusHealthLevel `json:"level"`
+	Reason string            `json:"reason,omitzero"`
+}
+
+// StatusProgress is how far an item has come, in Unit.
+type StatusProgress struct {
+	Current int64  `json:"current"`
+	Total   *int64 `json:"total,omitzero"`
+	Unit    string `json:"unit,omitzero"`
+}
+
+// StatusStep is the step an item is at.
+type StatusStep struct {
+	Label string `json:"label"`
+	Index *int64 `json:"index,omitzero"`
+	Total *int64 `json:"total,omitzero"`
+}
+
+// BackgroundInitiator is who moved a task to the background.
+type BackgroundInitiator string
+
+// The values of BackgroundInitiator; clients must bear others.
+const (
+	BackgroundInitiatorUser    BackgroundInitiator = "user"
+	BackgroundInitiatorTimeout BackgroundInitiator = "timeout"
+)
+
+func (BackgroundInitiator) values() enumeration {
+	return openValues(BackgroundInitiatorUser, BackgroundInitiatorTimeout)
+}
+
+// CompactionOutcome is how a compaction ended.
+type CompactionOutcome string
+
+// The values of CompactionOutcome; clients must bear others.
+const (
+	CompactionOutcomeCompacted CompactionOutcome = "compacted"
+	CompactionOutcomeNoop      CompactionOutcome = "noop"
+	CompactionOutcomeFailed    CompactionOutcome = "failed"
+	CompactionOutcomeCancelled CompactionOutcome = "cancelled"
+)
+
+func (CompactionOutcome) values() enumeration {
+	return openValues(CompactionOutcomeCompacted, CompactionOutcomeNoop, CompactionOutcomeFailed, CompactionOutcomeCancelled)
+}
+
+// CompactionTrigger is who asked for a compaction.
+type CompactionTrigger string
+
+// The values of CompactionTrigger; clients must bear others.
+const (
+	CompactionTriggerManual CompactionTrigger = "manual"
+	CompactionTriggerAuto   CompactionTrigger = "auto"
+)
+
+func (CompactionTrigger) values() enumeration {
+	return openValues(CompactionTriggerManual, CompactionTriggerAuto)
+}
+
+// HookEventName is the moment a hook runs at.
+type HookEventName string
+
+// The values of HookEventName; clients must bear others.
+const (
+	HookEventNameSessionStart       HookEventName = "sessionStart"
+	HookEventNameUserPromptSubmit   HookEventName = "userPromptSubmit"
+	HookEventNamePreToolUse         HookEventName = "preToolUse"
+	HookEventNamePermissionRequest  HookEventName = "permissionRequest"
+	HookEventNamePostToolUse        HookEventName = "postToolUse"
+	HookEventNamePreCompact         HookEventName = "preCompact"
+	HookEventNamePostCompact        HookEventName = "postCompact"
+	HookEventNameSubagentStart      HookEventName = "subagentStart"
+	HookEventNameSubagentStop       HookEventName = "subagentStop"
+	HookEventNameStop               HookEventName = "stop"
+	HookEventNameSessionEnd         HookEventName = "sessionEnd"
+	HookEventNameNotification       HookEventName = "notification"
+	HookEventNamePostToolUseFailure HookEventName = "postToolUseFailure"
+	HookEventNameStopFailure        HookEventName = "stopFailure"
+	HookEventNamePostToolBatch      HookEventName = "postToolBatch"
+	HookEventNameInterrupt          HookEventName = "interrupt"
+	HookEventNameSessionFork        HookEventName = "sessionFork"
+	HookEventNameToolUseStart       HookEventName = "toolUseStart"
+	HookEventNamePreLLMCall         HookEventName = "preLLMCall"
+	HookEventNamePostLLMCall        HookEventName = "postLLMCall"
+)
+
+func (HookEventName) values() enumeration {
+	return openValues(HookEventNameSessionStart, HookEventNameUserPromptSubmit, HookEventNamePreToolUse, HookEventNamePermissionRequest, HookEventNamePostToolUse, HookEventNamePreCompact, HookEventNamePostCompact, HookEventNameSubagentStart, HookEventNameSubagentStop, HookEventNameStop, HookEventNameSessionEnd, HookEventNameNotification, HookEventNamePostToolUseFailure, HookEventNameStopFailure, HookEventNamePostToolBatch, HookEventNameInterrupt, HookEventNameSessionFork, HookEventNameToolUseStart, HookEventNamePreLLMCall, HookEventNamePostLLMCall)
+}
+
+// HookRunStatus is how a hook ended.
+type HookRunStatus string
+
+// The values of HookRunStatus; clients must bear others.
+const (
+	HookRunStatusCompleted HookRunStatus = "completed"
+	HookRunStatusBlocked   HookRunStatus = "blocked"
+	HookRunStatusFailed    HookRunStatus = "failed"
+	HookRunStatusTimedOut  HookRunStatus = "timedOut"
+	HookRunStatusCancelled HookRunStatus = "cancelled"
+)
+
+func (HookRunStatus) values() enumeration {
+	return openValues(HookRunStatusCompleted, HookRunStatusBlocked, HookRunStatusFailed, HookRunStatusTimedOut, HookRunStatusCancelled)
+}
+
+// ItemKind is the kind of an item.
+type ItemKind string
+
+// The values of ItemKind; clients must bear others.
+const (
+	ItemKindUserMessage   ItemKind = "userMessage"
+	ItemKindAgentMessage  ItemKind = "agentMessage"
+	ItemKindReasoning     ItemKind = "reasoning"
+	ItemKindToolCall      ItemKind = "toolCall"
+	ItemKindUserShell     ItemKind = "userShell"
+	ItemKindSubagent      ItemKind = "subagent"
+	ItemKindWorkflow      ItemKind = "workflow"
+	ItemKindReminderChild ItemKind = "reminderChild"
+	ItemKindCompaction    ItemKind = "compaction"
+	ItemKindHookRun       ItemKind = "hookRun"
+	ItemKindSideChat      ItemKind = "sideChat"
+)
+
+func (ItemKind) values() enumeration {
+	return openValues(ItemKindUserMessage, ItemKindAgentMessage, ItemKindReasoning, ItemKindToolCall, ItemKindUserShell, ItemKindSubagent, ItemKindWorkflow, ItemKindReminderChild, ItemKindCompaction, ItemKindHookRun, ItemKindSideChat)
+}
+
+// ItemReadOutputEncoding is how bytes of an output are written in JSON.
+type ItemReadOutputEncoding string
+
+// The values of ItemReadOutputEncoding.
+const (
+	ItemReadOutputEncodingUtf8   ItemReadOutputEncoding = "utf8"
+	ItemReadOutputEncodingBase64 ItemReadOutputEncoding = "base64"
+)
+
+func (ItemReadOutputEncoding) values() enumeration {
+	return closedValues(ItemReadOutputEncodingUtf8, ItemReadOutputEncodingBase64)
+}
+
+// ItemStatus is the state of an item; all but inProgress are final.
+type ItemStatus string
+
+// The values of ItemStatus; clients must bear others.
+const (
+	ItemStatusInProgress ItemStatus = "inProgress"
+	ItemStatusCompleted  ItemStatus = "completed"
+	ItemStatusFailed     ItemStatus = "failed"
+	ItemStatusCancelled  ItemStatus = "cancelled"
+	ItemStatusRejected   ItemStatus = "rejected"
+	ItemStatusTimedOut   ItemStatus = "timedOut"
+)
+
+func (ItemStatus) values() enumeration {
+	return openValues(ItemStatusInProgress, ItemStatusCompleted, ItemStatusFailed, ItemStatusCancelled, ItemStatusRejected, ItemStatusTimedOut)
+}
+
+// OutputRefAvailability says whether stored output can still be read.
+type OutputRefAvailability string
+
+// The values of OutputRefAvailability; clients must bear others.
+const (
+	OutputRefAvailabilityAvailable    OutputRefAvailability = "available"
+	OutputRefAvailabilityMissing      OutputRefAvailability = "missing"
+	OutputRefAvailabilityUnsupported  OutputRefAvailability = "unsupported"
+	OutputRefAvailabilityAccessFailed OutputRefAvailability = "accessFailed"
+)
+
+func (OutputRefAvailability) values() enumeration {
+	return openValues(OutputRefAvailabilityAvailable, OutputRefAvailabilityMissing, OutputRefAvailabilityUnsupported, OutputRefAvailabilityAccessFailed)
+}
+
+// StatusHealthLevel classes how an item in progress fares.
+type StatusHealthLevel string
+
+// The values of StatusHealthLevel; clients must bear others.
+const (
+	StatusHealthLevelOk       StatusHealthLevel = "ok"
+	StatusHealthLevelWaiting  StatusHealthLevel = "waiting"
+	StatusHealthLevelDegraded StatusHealthLevel = "degraded"
+	StatusHealthLevelRetrying StatusHealthLevel = "retrying"
+	StatusHealthLevelBlocked  StatusHealthLevel = "blocked"
+	StatusHealthLevelFailed   StatusHealthLevel = "failed"
+)
+
+func (StatusHealthLevel) values() enumeration {
+	return openValues(StatusHealthLevelOk, StatusHealthLevelWaiting, StatusHealthLevelDegraded, StatusHealthLevelRetrying, StatusHealthLevelBlocked, StatusHealthLevelFailed)
+}

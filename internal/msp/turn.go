@@ -1,0 +1,307 @@
+package msp
+
+// ContextUsage is how full the model's window is.
+type ContextUsage struct {
+	Pressure     ContextPressureLevel `json:"pressure"`
+	UsedTokens   int64                `json:"usedTokens"`
+	WindowTokens *int64               `json:"windowTokens,omitzero"`
+}
+
+// CumulativeCost is the money spent, in US dollars; Partial when some calls had
+// no price.
+type CumulativeCost struct {
+	Partial bool    `json:"partial"`
+	USD     float64 `json:"usd"`
+}
+
+// CumulativeTokenUsage counts the tokens of a session.
+type CumulativeTokenUsage struct {
+	OutputTokens     int64           `json:"outputTokens"`
+	PromptTokens     int64           `json:"promptTokens"`
+	TotalTokens      int64           `json:"totalTokens"`
+	CacheReadTokens  *int64          `json:"cacheReadTokens,omitzero"`
+	CacheWriteTokens *int64          `json:"cacheWriteTokens,omitzero"`
+	Cost             *CumulativeCost `json:"cost,omitzero"`
+}
+
+// SessionContextUsageParams are the params of session/contextUsage.
+type SessionContextUsageParams struct {
+	Durable
+
+	Pressure     ContextPressureLevel `json:"pressure"`
+	UsedTokens   int64                `json:"usedTokens"`
+	WindowTokens *int64               `json:"windowTokens,omitzero"`
+}
+
+// SessionTokenUsageParams are the params of session/tokenUsage.
+type SessionTokenUsageParams struct {
+	Durable
+
+	TurnID       string               `json:"turnId"`
+	Cumulative   CumulativeTokenUsage `json:"cumulative"`
+	PromptTokens int64                `json:"promptTokens"`
+	TotalTokens  int64                `json:"totalTokens"`
+	Usage        TokenUsage           `json:"usage"`
+	DurationMs   *int64               `json:"durationMs,omitzero"`
+	FinishReason string               `json:"finishReason,omitzero"`
+	ModelID      string               `json:"modelId,omitzero"`
+}
+
+// TokenUsage counts the tokens of one turn or call. CachedTokens is the part of
+// InputTokens that was read from a cache.
+type TokenUsage struct {
+	CachedTokens     int64  `json:"cachedTokens"`
+	InputTokens      int64  `json:"inputTokens"`
+	OutputTokens     int64  `json:"outputTokens"`
+	ReasoningTokens  int64  `json:"reasoningTokens"`
+	CacheReadTokens  *int64 `json:"cacheReadTokens,omitzero"`
+	CacheWriteTokens *int64 `json:"cacheWriteTokens,omitzero"`
+}
+
+// TurnCancelParams is what turn/cancel takes.
+type TurnCancelParams struct {
+	SessionID string  `json:"sessionId"`
+	CommandID string  `json:"commandId"`
+	TurnID    *string `json:"turnId,omitzero"`
+}
+
+// TurnCancelResult is what turn/cancel answers.
+type TurnCancelResult struct {
+	CommandID string        `json:"commandId"`
+	TurnID    string        `json:"turnId"`
+	Status    CommandStatus `json:"status"`
+}
+
+// TurnCompletedParams are the params of turn/completed.
+type TurnCompletedParams struct {
+	Durable
+
+	TurnID             string       `json:"turnId"`
+	Terminal           TurnTerminal `json:"terminal"`
+	DurationMs         *int64       `json:"durationMs,omitzero"`
+	Error              *TurnError   `json:"error,omitzero"`
+	Reason             string       `json:"reason,omitzero"`
+	TimeToFirstTokenMs *int64       `json:"timeToFirstTokenMs,omitzero"`
+	Usage              *TokenUsage  `json:"usage,omitzero"`
+}
+
+// TurnError is why a turn failed.
+type TurnError struct {
+	Kind      TurnErrorKind `json:"kind"`
+	Message   string        `json:"message"`
+	Retryable bool          `json:"retryable"`
+}
+
+// TurnForegroundCompletedParams are the params of turn/foregroundCompleted.
+type TurnForegroundCompletedParams struct {
+	Durable
+
+	TurnID         string   `json:"turnId"`
+	BlockingAgents []string `json:"blockingAgents"`
+}
+
+// TurnInputPart is one part of a prompt. Which members belong to it depends on
+// Type.
+type TurnInputPart struct {
+	Type       TurnInputPartType `json:"type"`
+	Arguments  *string           `json:"arguments,omitzero"`
+	Base64Data *string           `json:"base64Data,omitzero"`
+	Height     *int64            `json:"height,omitzero"`
+	MediaType  *string           `json:"mediaType,omitzero"`
+	Selector   *string           `json:"selector,omitzero"`
+	Text       *string           `json:"text,omitzero"`
+	UploadID   *string           `json:"uploadId,omitzero"`
+	Width      *int64            `json:"width,omitzero"`
+}
+
+// TurnInterruptParams is what turn/interrupt takes.
+type TurnInterruptParams struct {
+	SessionID string  `json:"sessionId"`
+	CommandID string  `json:"commandId"`
+	TurnID    *string `json:"turnId,omitzero"`
+	Retract   *bool   `json:"retract,omitzero"`
+}
+
+// TurnInterruptResult is what turn/interrupt answers.
+type TurnInterruptResult struct {
+	CommandID string        `json:"commandId"`
+	TurnID    string        `json:"turnId"`
+	Status    CommandStatus `json:"status"`
+}
+
+// TurnRetractedParams are the params of turn/retracted.
+type TurnRetractedParams struct {
+	Durable
+
+	CommandID string `json:"commandId"`
+	TurnID    string `json:"turnId"`
+}
+
+// TurnRetryScheduledParams are the params of turn/retryScheduled.
+type TurnRetryScheduledParams struct {
+	Durable
+
+	TurnID       string `json:"turnId"`
+	Attempt      int64  `json:"attempt"`
+	MaxAttempts  int64  `json:"maxAttempts"`
+	NextAttempt  int64  `json:"nextAttempt"`
+	Reason       string `json:"reason"`
+	RetryDelayMs int64  `json:"retryDelayMs"`
+}
+
+// TurnStartParams is what turn/start takes.
+type TurnStartParams struct {
+	SessionID       string          `json:"sessionId"`
+	CommandID       string          `json:"commandId"`
+	Input           []TurnInputPart `json:"input"`
+	DisplayText     *string         `json:"displayText,omitzero"`
+	IfBusy          IfBusy          `json:"ifBusy,omitzero"`
+	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
+	WorkspaceRoots  []string        `json:"workspaceRoots,omitzero"`
+}
+
+// TurnStartResult is what turn/start answers.
+type TurnStartResult struct {
+	CommandID      string               `json:"commandId"`
+	TurnID         string               `json:"turnId"`
+	Status         CommandStatus        `json:"status"`
+	Disposition    TurnStartDisposition `json:"disposition"`
+	StartedNewTurn bool                 `json:"startedNewTurn"`
+}
+
+// TurnStartedParams are the params of turn/started.
+type TurnStartedParams struct {
+	Durable
+
+	CommandID string `json:"commandId"`
+	TurnID    string `json:"turnId"`
+}
+
+// TurnSteerParams is what turn/steer takes.
+type TurnSteerParams struct {
+	SessionID       string          `json:"sessionId"`
+	CommandID       string          `json:"commandId"`
+	ExpectedTurnID  string          `json:"expectedTurnId"`
+	Input           []TurnInputPart `json:"input"`
+	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
+}
+
+// TurnSteerResult is what turn/steer answers.
+type TurnSteerResult struct {
+	CommandID string        `json:"commandId"`
+	TurnID    string        `json:"turnId"`
+	Status    CommandStatus `json:"status"`
+}
+
+// TurnUnqueueParams is what turn/unqueue takes.
+type TurnUnqueueParams struct {
+	SessionID string `json:"sessionId"`
+	CommandID string `json:"commandId"`
+	TurnID    string `json:"turnId"`
+}
+
+// TurnUnqueueResult is what turn/unqueue answers.
+type TurnUnqueueResult struct {
+	CommandID string        `json:"commandId"`
+	TurnID    string        `json:"turnId"`
+	Status    CommandStatus `json:"status"`
+}
+
+// TurnUnqueuedParams are the params of turn/unqueued.
+type TurnUnqueuedParams struct {
+	Durable
+
+	CommandID string `json:"commandId"`
+	TurnID    string `json:"turnId"`
+}
+
+// ContextPressureLevel classes the fill of the window.
+type ContextPressureLevel string
+
+// The values of ContextPressureLevel; clients must bear others.
+const (
+	ContextPressureLevelNormal  ContextPressureLevel = "normal"
+	ContextPressureLevelWarning ContextPressureLevel = "warning"
+	ContextPressureLevelBlocked ContextPressureLevel = "blocked"
+)
+
+func (ContextPressureLevel) values() enumeration {
+	return openValues(ContextPressureLevelNormal, ContextPressureLevelWarning, ContextPressureLevelBlocked)
+}
+
+// IfBusy is what to do with a prompt while a turn runs; absent means queue.
+type IfBusy string
+
+// The values of IfBusy.
+const (
+	IfBusyQueue   IfBusy = "queue"
+	IfBusySteer   IfBusy = "steer"
+	IfBusyReplace IfBusy = "replace"
+)
+
+func (IfBusy) values() enumeration {
+	return closedValues(IfBusyQueue, IfBusySteer, IfBusyReplace)
+}
+
+// TurnErrorKind is the class of a turn's failure.
+type TurnErrorKind string
+
+// The values of TurnErrorKind; clients must bear others.
+const (
+	TurnErrorKindStepLimit           TurnErrorKind = "stepLimit"
+	TurnErrorKindConfigError         TurnErrorKind = "configError"
+	TurnErrorKindProjectionError     TurnErrorKind = "projectionError"
+	TurnErrorKindLogError            TurnErrorKind = "logError"
+	TurnErrorKindWorkflowLaunchError TurnErrorKind = "workflowLaunchError"
+	TurnErrorKindEnvironmentError    TurnErrorKind = "environmentError"
+	TurnErrorKindModelError          TurnErrorKind = "modelError"
+	TurnErrorKindLaunchError         TurnErrorKind = "launchError"
+	TurnErrorKindAuthRequired        TurnErrorKind = "authRequired"
+)
+
+func (TurnErrorKind) values() enumeration {
+	return openValues(TurnErrorKindStepLimit, TurnErrorKindConfigError, TurnErrorKindProjectionError, TurnErrorKindLogError, TurnErrorKindWorkflowLaunchError, TurnErrorKindEnvironmentError, TurnErrorKindModelError, TurnErrorKindLaunchError, TurnErrorKindAuthRequired)
+}
+
+// TurnInputPartType is the kind of a prompt part.
+type TurnInputPartType string
+
+// The values of TurnInputPartType.
+const (
+	TurnInputPartTypeText  TurnInputPartType = "text"
+	TurnInputPartTypeImage TurnInputPartType = "image"
+	TurnInputPartTypeSkill TurnInputPartType = "skill"
+	TurnInputPartTypeVideo TurnInputPartType = "video"
+)
+
+func (TurnInputPartType) values() enumeration {
+	return closedValues(TurnInputPartTypeText, TurnInputPartTypeImage, TurnInputPartTypeSkill, TurnInputPartTypeVideo)
+}
+
+// TurnStartDisposition is what became of a prompt.
+type TurnStartDisposition string
+
+// The values of TurnStartDisposition; clients must bear others.
+const (
+	TurnStartDispositionStarted TurnStartDisposition = "started"
+	TurnStartDispositionQueued  TurnStartDisposition = "queued"
+	TurnStartDispositionSteered TurnStartDisposition = "steered"
+)
+
+func (TurnStartDisposition) values() enumeration {
+	return openValues(TurnStartDispositionStarted, TurnStartDispositionQueued, TurnStartDispositionSteered)
+}
+
+// TurnTerminal is how a turn ended.
+type TurnTerminal string
+
+// The values of TurnTerminal; clients must bear others.
+const (
+	TurnTerminalCompleted TurnTerminal = "completed"
+	TurnTerminalFailed    TurnTerminal = "failed"
+	TurnTerminalCancelled TurnTerminal = "cancelled"
+)
+
+func (TurnTerminal) values() enumeration {
+	return openValues(TurnTerminalCompleted, TurnTerminalFailed, TurnTerminalCancelled)
+}
