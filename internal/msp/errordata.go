@@ -44,7 +44,7 @@ type ErrorData struct {
 
 // ErrorObject is the error member of an error response.
 type ErrorObject struct {
-	Code    int64      `json:"code"`
+	Code    int64      `json:"code" msp:"signed"`
 	Message string     `json:"message"`
 	Data    *ErrorData `json:"data,omitzero"`
 }
@@ -102,8 +102,12 @@ const (
 	ErrorKindUserInputNotFound           ErrorKind = "userInputNotFound"
 	ErrorKindUserInputAlreadySettled     ErrorKind = "userInputAlreadySettled"
 	ErrorKindUserInputAnswerInvalid      ErrorKind = "userInputAnswerInvalid"
+
+	// ErrorKindWorkspaceNotTrusted stands in the protocol's guide and not in its
+	// index (MSP.md 9).
+	ErrorKindWorkspaceNotTrusted ErrorKind = "workspaceNotTrusted"
 )
 
 func (ErrorKind) values() enumeration {
-	return openValues(ErrorKindParseError, ErrorKindInvalidRequest, ErrorKindNotInitialized, ErrorKindAlreadyInitialized, ErrorKindMethodNotFound, ErrorKindInvalidParams, ErrorKindExperimentalRequired, ErrorKindInternal, ErrorKindPageEventTooLarge, ErrorKindOutputResultTooLarge, ErrorKindOverloaded, ErrorKindInputTooLarge, ErrorKindCapabilityRequired, ErrorKindNotFound, ErrorKindInterrupted, ErrorKindCancelled, ErrorKindSessionNotFound, ErrorKindSessionInUse, ErrorKindSessionAmbiguous, ErrorKindForkBoundaryInvalid, ErrorKindSessionNotLoaded, ErrorKindSessionStreamMismatch, ErrorKindCommandRejected, ErrorKindBackpressured, ErrorKindSkillNotFound, ErrorKindComputerUseUnavailable, ErrorKindUploadNotFound, ErrorKindViewTruncated, ErrorKindOutputUnavailable, ErrorKindBoundaryPruned, ErrorKindBoundaryUnusable, ErrorKindNoBoundary, ErrorKindApprovalNotFound, ErrorKindApprovalAlreadyResolved, ErrorKindApprovalChoiceInvalid, ErrorKindApprovalRequirementStale, ErrorKindApprovalReviewerUnavailable, ErrorKindUserInputNotFound, ErrorKindUserInputAlreadySettled, ErrorKindUserInputAnswerInvalid)
+	return openValues(ErrorKindParseError, ErrorKindInvalidRequest, ErrorKindNotInitialized, ErrorKindAlreadyInitialized, ErrorKindMethodNotFound, ErrorKindInvalidParams, ErrorKindExperimentalRequired, ErrorKindInternal, ErrorKindPageEventTooLarge, ErrorKindOutputResultTooLarge, ErrorKindOverloaded, ErrorKindInputTooLarge, ErrorKindCapabilityRequired, ErrorKindNotFound, ErrorKindInterrupted, ErrorKindCancelled, ErrorKindSessionNotFound, ErrorKindSessionInUse, ErrorKindSessionAmbiguous, ErrorKindForkBoundaryInvalid, ErrorKindSessionNotLoaded, ErrorKindSessionStreamMismatch, ErrorKindCommandRejected, ErrorKindBackpressured, ErrorKindSkillNotFound, ErrorKindComputerUseUnavailable, ErrorKindUploadNotFound, ErrorKindViewTruncated, ErrorKindOutputUnavailable, ErrorKindBoundaryPruned, ErrorKindBoundaryUnusable, ErrorKindNoBoundary, ErrorKindApprovalNotFound, ErrorKindApprovalAlreadyResolved, ErrorKindApprovalChoiceInvalid, ErrorKindApprovalRequirementStale, ErrorKindApprovalReviewerUnavailable, ErrorKindUserInputNotFound, ErrorKindUserInputAlreadySettled, ErrorKindUserInputAnswerInvalid, ErrorKindWorkspaceNotTrusted)
 }

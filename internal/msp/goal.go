@@ -93,3 +93,10 @@ const (
 func (TodoStatus) values() enumeration {
 	return openValues(TodoStatusPending, TodoStatusInProgress, TodoStatusCompleted, TodoStatusCancelled)
 }
+
+// The goal methods without an objective refuse one, as the only exception to
+// the rule that unknown members are ignored (MSP.md 2).
+
+func (GoalClearParams) refused() []string  { return []string{"objective"} }
+func (GoalPauseParams) refused() []string  { return []string{"objective"} }
+func (GoalResumeParams) refused() []string { return []string{"objective"} }

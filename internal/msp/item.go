@@ -31,7 +31,7 @@ type Item struct {
 	DurationMs          *int64                `json:"durationMs,omitzero"`
 	EntryID             string                `json:"entryId,omitzero"`
 	Event               HookEventName         `json:"event,omitzero"`
-	ExitCode            *int64                `json:"exitCode,omitzero"`
+	ExitCode            *int64                `json:"exitCode,omitzero" msp:"signed"`
 	ExitSignal          *int64                `json:"exitSignal,omitzero"`
 	FailureKind         string                `json:"failureKind,omitzero"`
 	FailureReason       string                `json:"failureReason,omitzero"`

@@ -153,7 +153,7 @@ type TurnRetryScheduledParams struct {
 type TurnStartParams struct {
 	SessionID       string          `json:"sessionId"`
 	CommandID       string          `json:"commandId"`
-	Input           []TurnInputPart `json:"input"`
+	Input           []TurnInputPart `json:"input" msp:"minItems=1"`
 	DisplayText     *string         `json:"displayText,omitzero"`
 	IfBusy          IfBusy          `json:"ifBusy,omitzero"`
 	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
@@ -182,7 +182,7 @@ type TurnSteerParams struct {
 	SessionID       string          `json:"sessionId"`
 	CommandID       string          `json:"commandId"`
 	ExpectedTurnID  string          `json:"expectedTurnId"`
-	Input           []TurnInputPart `json:"input"`
+	Input           []TurnInputPart `json:"input" msp:"minItems=1"`
 	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
 }
 

@@ -2,6 +2,7 @@ package msp
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,8 +39,8 @@ func (SessionMcpTransport) values() enumeration {
 
 func (SessionMcpServerConfig) variants() []variant {
 	return []variant{
-		{constant: map[string]string{"transport": string(SessionMcpTransportStdio)}, members: []string{"mode", "command", "args", "env", "framing"}, required: []string{"command"}},
-		{constant: map[string]string{"transport": string(SessionMcpTransportStreamableHTTP)}, members: []string{"mode", "url", "headers"}, required: []string{"url"}},
+		{key: "transport", word: string(SessionMcpTransportStdio), members: []string{"mode", "command", "args", "env", "framing"}, required: []string{"command"}},
+		{key: "transport", word: string(SessionMcpTransportStreamableHTTP), members: []string{"mode", "url", "headers"}, required: []string{"url"}},
 	}
 }
 
@@ -58,6 +59,16 @@ const (
 	ToolReceiptFamilyCron     = "cron"
 	ToolReceiptFamilyCodeMode = "codeMode"
 )
+
+func (ToolReceipt) variants() []variant {
+	members := []string{"operation", "outcome", "details"}
+	required := []string{"operation", "outcome"}
+	return []variant{
+		{key: "family", word: ToolReceiptFamilyCron, members: members, required: required, types: map[string]reflect.Type{"details": reflect.TypeFor[CronReceipt]()}},
+		{key: "family", word: ToolReceiptFamilyCodeMode, members: members, required: required, types: map[string]reflect.Type{"details": reflect.TypeFor[CodeModeReceipt]()}},
+		{key: "family", members: members, required: required},
+	}
+}
 
 // ModelReasoningEffortVariants are the efforts that a model offers, or Unknown.
 type ModelReasoningEffortVariants struct {
@@ -92,9 +103,11 @@ func (v *ModelReasoningEffortVariants) UnmarshalJSONFrom(dec *jsontext.Decoder) 
 
 // variant is one arm of a type whose members depend on a discriminator.
 type variant struct {
-	constant map[string]string // member → the only value it has here
-	members  []string          // further members that belong to this arm
-	required []string          // those of members that must be there
+	key      string // the member that tells the arms apart
+	word     string // its value in this arm; empty for the arm of all other values
+	members  []string
+	required []string                // those of members that must be there
+	types    map[string]reflect.Type // members that have a type of their own here
 }
 
 // varied is a struct with arms. Its own members say how each travels.
