@@ -1,10 +1,12 @@
 package event
 
 // OutputDelta is a fragment of answer text as it arrives. The committed
-// message carries the whole text.
+// message carries the whole text under the same MessageID, if the reply comes
+// to its end.
 type OutputDelta struct {
 	liveOnly
-	Text string
+	MessageID string
+	Text      string
 }
 
 // TaskProgress is tool output shown while the tool runs. A marker keeps its
