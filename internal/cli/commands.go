@@ -16,6 +16,7 @@ func commands(env *Env) []*cobra.Command {
 		newSandboxCmd(env),
 		newConfigCmd(env, newConfigValidateCmd(env), newConfigStatusCmd(env)),
 		newAuthCmd(env),
+		newSchemaCmd(env),
 		newVersionCmd(env),
 	}
 }

@@ -3,6 +3,7 @@ package msp
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -304,14 +305,9 @@ func (c checker) arm(values map[string]jsontext.Value, s *shape, arm variant) *M
 			return mismatch("is missing").under(name)
 		}
 	}
-	for name, raw := range values {
-		if name == arm.key {
-			continue
-		}
-		if !slices.Contains(arm.members, name) {
-			if c.strict {
-				return mismatch("must not be there").under(name)
-			}
+	for _, name := range arm.members {
+		raw, ok := values[name]
+		if !ok {
 			continue
 		}
 		m, _ := s.member(name)
@@ -323,6 +319,14 @@ func (c checker) arm(values map[string]jsontext.Value, s *shape, arm variant) *M
 		}
 		if bad := c.check(raw, m.shape); bad != nil {
 			return bad.under(name)
+		}
+	}
+	if !c.strict {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if name != arm.key && !slices.Contains(arm.members, name) {
+			return mismatch("must not be there").under(name)
 		}
 	}
 	return nil

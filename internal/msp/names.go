@@ -61,6 +61,11 @@ const (
 	MethodComputerUseSettingsUpdate = "computerUseSettings/update"
 )
 
+// The methods beyond the stable surface.
+const (
+	MethodTaskList = "task/list"
+)
+
 // The notifications (MSP.md 8). Initialized and UserInputEngaged come from the
 // client, all others from the host.
 const (

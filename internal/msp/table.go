@@ -6,12 +6,15 @@ import (
 	"sync"
 )
 
-// MethodSpec describes a method of the stable surface.
+// MethodSpec describes a method.
 type MethodSpec struct {
 	Name string
 	// Command methods change state: they carry a commandId, are recorded before
 	// they are acknowledged and may be replayed (MSP.md 5).
 	Command bool
+	// Experimental methods exist only for a client that asked for the
+	// experimental interface (MSP.md 4).
+	Experimental bool
 
 	params reflect.Type // nil: takes none
 	result reflect.Type
@@ -60,6 +63,10 @@ func newOf(t reflect.Type) any {
 // slice.
 func Methods() []MethodSpec { return slices.Clone(methodTable()) }
 
+// ExperimentalMethods lists the methods beyond the stable surface. The caller
+// owns the slice.
+func ExperimentalMethods() []MethodSpec { return slices.Clone(experimentalTable()) }
+
 // Notifications lists the stable notifications in the order of MSP.md 8. The
 // caller owns the slice.
 func Notifications() []NotificationSpec { return slices.Clone(notificationTable()) }
@@ -68,7 +75,7 @@ func Notifications() []NotificationSpec { return slices.Clone(notificationTable(
 // slice.
 func ServerRequests() []ServerRequestSpec { return slices.Clone(serverRequestTable()) }
 
-// LookupMethod finds a method by name.
+// LookupMethod finds a stable or experimental method by name.
 func LookupMethod(name string) (MethodSpec, bool) {
 	m, ok := methodIndex()[name]
 	return m, ok
@@ -102,7 +109,7 @@ func Protected(notification string) bool {
 
 var methodIndex = sync.OnceValue(func() map[string]MethodSpec {
 	index := make(map[string]MethodSpec)
-	for _, m := range methodTable() {
+	for _, m := range slices.Concat(methodTable(), experimentalTable()) {
 		index[m.Name] = m
 	}
 	return index
@@ -175,6 +182,14 @@ var methodTable = sync.OnceValue(func() []MethodSpec {
 		{Name: MethodFeedbackSubmit, params: reflect.TypeFor[FeedbackSubmitParams](), result: reflect.TypeFor[FeedbackSubmitResult]()},
 		{Name: MethodComputerUseSettingsRead, params: reflect.TypeFor[ComputerUseSettingsReadParams](), result: reflect.TypeFor[ComputerUseSettings]()},
 		{Name: MethodComputerUseSettingsUpdate, params: reflect.TypeFor[ComputerUseSettingsUpdateParams](), result: reflect.TypeFor[ComputerUseSettings]()},
+	}
+})
+
+// The published types describe task/list and the published index of stable
+// methods leaves it out (MSP.md 7.5).
+var experimentalTable = sync.OnceValue(func() []MethodSpec {
+	return []MethodSpec{
+		{Name: MethodTaskList, Experimental: true, params: reflect.TypeFor[TaskListParams](), result: reflect.TypeFor[TaskListResult]()},
 	}
 })
 

@@ -24,13 +24,12 @@ type TaskListEntry struct {
 	Tool                string              `json:"tool,omitzero"`
 }
 
-// TaskListParams is what task/list would take: typed on the wire, but no method
-// of the stable surface (MSP.md 7.5).
+// TaskListParams is what task/list takes.
 type TaskListParams struct {
 	SessionID string `json:"sessionId"`
 }
 
-// TaskListResult is what task/list would answer.
+// TaskListResult is what task/list answers.
 type TaskListResult struct {
 	Tasks []TaskListEntry `json:"tasks"`
 }
