@@ -61,3 +61,24 @@ func OpenBeside(ctx context.Context, path, other string, opts Options) (d *DB, r
 	}
 	return d, replaced, err
 }
+
+// Discard closes a database that turned out to be damaged and sets its file
+// aside, unless another process has done so.
+func (d *DB) Discard(ctx context.Context) (err error) {
+	if d.path == "" {
+		return d.Close()
+	}
+	lock := flock.New(d.path+".lock", flock.SetPermissions(0o600))
+	ok, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	if err != nil || !ok {
+		return errors.Join(err, d.Close())
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	replaced := d.Replaced()
+	// What a damaged database says on closing is of no interest.
+	_ = d.Close()
+	if replaced {
+		return nil
+	}
+	return setAside(d.path)
+}
