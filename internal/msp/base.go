@@ -51,7 +51,27 @@ type UnframedViewNotificationParams struct {
 // share.
 type UnframedViewNotification struct {
 	Method string `json:"method"`
-	Params View   `json:"params" msp:"ref=UnframedViewNotificationParams"`
+	Params View   `json:"params" msp:"view"`
+}
+
+// variants has an arm for every event that can be paged, which item/delta
+// cannot (MSP.md 7.3).
+func (UnframedViewNotification) variants() []variant {
+	arm := func(method string, params reflect.Type) variant {
+		return variant{key: "method", word: method, members: []string{"params"}, required: []string{"params"}, types: map[string]reflect.Type{"params": params}}
+	}
+	var out []variant
+	for _, n := range notificationTable() {
+		if n.params != nil && n.Name != NoteItemDelta && isView(n.params) {
+			out = append(out, arm(n.Name, n.params))
+		}
+	}
+	return append(out, arm("", reflect.TypeFor[UnframedViewNotificationParams]()))
+}
+
+// isView says that the params of a notification have a position in a view.
+func isView(params reflect.Type) bool {
+	return reflect.PointerTo(params).Implements(reflect.TypeFor[View]())
 }
 
 // UnmarshalJSONFrom reads Params by the type that Method has.
@@ -64,7 +84,7 @@ func (n *UnframedViewNotification) UnmarshalJSONFrom(dec *jsontext.Decoder) erro
 		return err
 	}
 	typ := reflect.TypeFor[UnframedViewNotificationParams]()
-	if spec, ok := LookupNotification(raw.Method); ok && spec.params != nil && reflect.PointerTo(spec.params).Implements(reflect.TypeFor[View]()) {
+	if spec, ok := LookupNotification(raw.Method); ok && spec.params != nil && isView(spec.params) {
 		typ = spec.params
 	}
 	v := reflect.New(typ)

@@ -172,11 +172,11 @@ func (c checker) id(dec *jsontext.Decoder) *Mismatch {
 // either takes the arm that the kind of the value tells.
 func (c checker) either(dec *jsontext.Decoder, s *shape, kind jsontext.Kind) *Mismatch {
 	for _, arm := range s.either {
-		if (arm.form == formList) == (kind == '[') {
+		if arm.form == formList && kind == '[' || arm.form == formWords && kind == '"' {
 			return c.value(dec, arm, false)
 		}
 	}
-	return c.scalar(dec, false, "one of its forms")
+	return c.scalar(dec, false, "a list or a word")
 }
 
 func (c checker) list(dec *jsontext.Decoder, s *shape, kind jsontext.Kind) *Mismatch {
@@ -305,20 +305,20 @@ func (c checker) arm(values map[string]jsontext.Value, s *shape, arm variant) *M
 			return mismatch("is missing").under(name)
 		}
 	}
-	for _, name := range arm.members {
-		raw, ok := values[name]
-		if !ok {
+	for _, m := range s.members {
+		// A member of another arm means nothing, but it must be readable.
+		raw, ok := values[m.name]
+		if !ok || m.name == arm.key {
 			continue
 		}
-		m, _ := s.member(name)
-		if typ, ok := arm.types[name]; ok {
+		if typ, ok := arm.types[m.name]; ok {
 			m.shape = shapeOf(typ)
 		}
 		if m.nullable && raw.Kind() == 'n' {
 			continue
 		}
 		if bad := c.check(raw, m.shape); bad != nil {
-			return bad.under(name)
+			return bad.under(m.name)
 		}
 	}
 	if !c.strict {

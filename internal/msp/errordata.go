@@ -12,10 +12,10 @@ type ApprovalResolutionSummary struct {
 // ErrorData carries what a client decides on. Kind is always there; which other
 // members accompany it stands in MSP.md 9.
 type ErrorData struct {
+	Kind                 ErrorKind                   `json:"kind"`
 	SessionID            string                      `json:"sessionId,omitzero"`
 	CommandID            string                      `json:"commandId,omitzero"`
 	ItemID               string                      `json:"itemId,omitzero"`
-	Kind                 ErrorKind                   `json:"kind"`
 	ApprovalID           string                      `json:"approvalId,omitzero"`
 	UserInputID          string                      `json:"userInputId,omitzero"`
 	AlignedNextOffset    *int64                      `json:"alignedNextOffset,omitzero"`

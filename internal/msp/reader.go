@@ -119,8 +119,8 @@ func idOfPrefix(prefix []byte) RequestId {
 			return RequestId{}
 		}
 		id, err := ParseRequestID(v)
-		if err != nil {
-			return RequestId{}
+		if err != nil || dec.InputOffset() == int64(len(prefix)) {
+			return RequestId{} // a number at the cut may have had more digits
 		}
 		return id
 	}

@@ -187,7 +187,7 @@ func (s *shapes) memberOf(t reflect.Type, f reflect.StructField) member {
 		typ, m.nullable = n.element(), true
 	}
 	marks := strings.Split(f.Tag.Get("msp"), ",")
-	if slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(mark, "ref=") }) {
+	if slices.Contains(marks, "view") { // an interface; the arms narrow it
 		typ = reflect.TypeFor[UnframedViewNotificationParams]()
 	}
 	m.shape = s.of(typ)
@@ -213,7 +213,7 @@ func (s *shapes) mark(m *member, t reflect.Type, mark string) {
 		return n
 	}
 	switch key {
-	case "", "ref":
+	case "", "view":
 	case "nullable":
 		m.nullable = true
 	case "optional":

@@ -1,5 +1,5 @@
 // Muse Session Protocol, version 1. Generated from the types that the host speaks with.
-// Surface: sha256:6ad923e4ca928a55232c61421166bdf955d44f3c5ab3d059ce5e8ee46c891172
+// Surface: sha256:c55e4e10e767f61edbeabab350e4e4a034e46c6ac64c419461307a73c5ef5411
 // Unions that end in (string & {}) may grow: bear other words.
 
 export interface ApprovalAmendment {
@@ -313,10 +313,10 @@ export interface EffectiveModel {
 }
 
 export interface ErrorData {
+  kind: ErrorKind;
   sessionId?: string;
   commandId?: string;
   itemId?: string;
-  kind: ErrorKind;
   approvalId?: string;
   userInputId?: string;
   alignedNextOffset?: number;
@@ -1566,10 +1566,7 @@ export interface TurnUnqueuedParams {
   turnId: string;
 }
 
-export interface UnframedViewNotification {
-  method: string;
-  params: UnframedViewNotificationParams;
-}
+export type UnframedViewNotification = { method: "turn/started"; params: TurnStartedParams } | { method: "turn/completed"; params: TurnCompletedParams } | { method: "turn/retracted"; params: TurnRetractedParams } | { method: "turn/retryScheduled"; params: TurnRetryScheduledParams } | { method: "turn/unqueued"; params: TurnUnqueuedParams } | { method: "turn/foregroundCompleted"; params: TurnForegroundCompletedParams } | { method: "item/started"; params: ItemStartedParams } | { method: "item/updated"; params: ItemUpdatedParams } | { method: "item/completed"; params: ItemCompletedParams } | { method: "approval/requested"; params: ApprovalRequestParams } | { method: "approval/updated"; params: ApprovalUpdatedParams } | { method: "approval/resolved"; params: ApprovalResolvedParams } | { method: "userInput/requested"; params: UserInputRequestParams } | { method: "userInput/settled"; params: UserInputSettledParams } | { method: "session/modelChanged"; params: SessionModelChangedParams } | { method: "session/reasoningEffortChanged"; params: SessionReasoningEffortChangedParams } | { method: "session/goalChanged"; params: SessionGoalChangedParams } | { method: "session/todoListChanged"; params: SessionTodoListChangedParams } | { method: "session/branchChanged"; params: SessionBranchChangedParams } | { method: "session/tokenUsage"; params: SessionTokenUsageParams } | { method: "session/contextUsage"; params: SessionContextUsageParams } | { method: "session/approvalModeChanged"; params: SessionApprovalModeChangedParams } | { method: "session/modelRouteUnserved"; params: SessionModelRouteUnservedParams } | { method: "session/nameChanged"; params: SessionNameChangedParams } | { method: string; params: UnframedViewNotificationParams };
 
 export interface UnframedViewNotificationParams {
   sessionId: string;
