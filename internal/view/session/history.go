@@ -69,7 +69,9 @@ func (v *View) Snapshot() (*msp.ViewSnapshot, error) {
 }
 
 func (v *View) snapshot(items []msp.Item) *msp.ViewSnapshot {
-	return &msp.ViewSnapshot{SchemaVersion: snapshotSchema, State: v.fold.State(items), ViewCursor: v.fold.Cursor()}
+	s := &msp.ViewSnapshot{SchemaVersion: snapshotSchema, State: v.fold.State(), ViewCursor: v.fold.Cursor()}
+	s.State.Items = items
+	return s
 }
 
 // held is an item at its newest revision, and where that was said.

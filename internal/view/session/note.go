@@ -12,18 +12,18 @@ import (
 // the notifications of one record and the live-only ones after it.
 const Stride = 1 << 22
 
-// Note is one notification of the view.
+// Note is one notification of the view. Its Params point at the params of its
+// Method, with the position filled in, and are not shared with the fold.
 type Note struct {
-	Method string
-	// Params is a pointer to the params of Method; its position is filled in.
-	// It is not shared with the fold.
-	Params msp.View
-	Number int64
+	msp.UnframedViewNotification
+
+	Number int64 // in the cursor
 	// At is when the record was made, µs since the Unix epoch. The emission time
 	// of a live notification is a matter of the connection.
 	At int64
 	// Live says that no record of the log stands for the notification: it is
-	// pushed, not paged, and a replay does not have it.
+	// pushed, not paged, and a replay does not have it. What the params look
+	// like does not tell: the end of a reply that broke off names a record too.
 	Live bool
 }
 
@@ -86,7 +86,7 @@ func (f *Fold) since(first msp.RecordPosition) msp.Durable {
 func (f *Fold) say(method string, params msp.View) {
 	n := f.cur.Sequence*Stride + f.given
 	f.s.Last, f.s.Head = n, n
-	f.out = append(f.out, Note{Method: method, Params: params, Number: n, At: f.cur.At})
+	f.out = append(f.out, Note{UnframedViewNotification: msp.UnframedViewNotification{Method: method, Params: params}, Number: n, At: f.cur.At})
 }
 
 // live is the position of the next live-only notification; false when the room
@@ -102,5 +102,7 @@ func (f *Fold) live() (msp.Position, bool) {
 
 // show adds a live-only notification whose position came from live.
 func (f *Fold) show(method string, params msp.View) {
-	f.out = append(f.out, Note{Method: method, Params: params, Number: f.s.Last, At: f.cur.At, Live: true})
+	f.out = append(f.out, Note{
+		UnframedViewNotification: msp.UnframedViewNotification{Method: method, Params: params}, Number: f.s.Last, At: f.cur.At, Live: true,
+	})
 }

@@ -24,12 +24,12 @@ func (f *Fold) Head() int64 { return f.s.Head }
 // client that starts here has seen what [Fold.State] says.
 func (f *Fold) Cursor() string { return Cursor(f.s.Session, f.s.Last) }
 
-// ActiveTurn is the id of the running turn, "" for none.
-func (f *Fold) ActiveTurn() string {
+// ActiveTurn is the running turn, nil for none.
+func (f *Fold) ActiveTurn() *msp.TurnRef {
 	if f.s.Run == nil {
-		return ""
+		return nil
 	}
-	return f.s.Run.ID
+	return &msp.TurnRef{CommandID: f.s.Run.CommandID, TurnID: f.s.Run.ID}
 }
 
 // LastTurn is how the newest turn ended, nil before the first.
@@ -157,19 +157,13 @@ func (f *Fold) Row(path string, loaded bool) msp.Session {
 	return s
 }
 
-// State is what a snapshot holds beside its items.
-func (f *Fold) State(items []msp.Item) msp.SnapshotState {
+// State is what a snapshot holds beside its items ([View.Snapshot]).
+func (f *Fold) State() msp.SnapshotState {
 	s := msp.SnapshotState{
-		Name: f.s.Name, ApprovalMode: f.ApprovalMode(), Branch: clone(f.s.Branch), EffectiveModel: f.Model(), Goal: f.Goal(),
-		Items: items, PendingApprovals: []msp.PendingApprovalPointer{}, PendingUserInputs: []msp.PendingUserInputPointer{},
+		Name: f.s.Name, ActiveTurn: f.ActiveTurn(), ApprovalMode: f.ApprovalMode(), Branch: clone(f.s.Branch), EffectiveModel: f.Model(), Goal: f.Goal(),
+		Items: []msp.Item{}, PendingApprovals: []msp.PendingApprovalPointer{}, PendingUserInputs: []msp.PendingUserInputPointer{},
 		QueuedTurns: []msp.TurnRef{}, TokenUsage: f.cumulative(), TurnCount: f.s.Turns, ContextUsage: clone(f.s.Context),
 		ReasoningEffort: clone(f.s.Effort),
-	}
-	if items == nil {
-		s.Items = []msp.Item{}
-	}
-	if r := f.s.Run; r != nil {
-		s.ActiveTurn = &msp.TurnRef{CommandID: r.CommandID, TurnID: r.ID}
 	}
 	for _, id := range f.s.Queue {
 		i := f.s.Intents[id]
