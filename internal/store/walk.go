@@ -37,29 +37,18 @@ func Walk(root string, fn func(Started) error) error {
 }
 
 func (sh *shards) walkDay(shard string, fn func(Started) error) error {
-	// One handle a day keeps the lookups below it short.
-	day, err := sh.OpenRoot(filepath.FromSlash(shard))
-	if err != nil && ignorable(err) {
-		return nil
-	}
+	entries, err := sh.entries(shard)
 	if err != nil {
 		return fmt.Errorf("walk sessions: %w", err)
 	}
-	defer day.Close()
-	dir, err := day.Open(".")
-	if err != nil {
-		return fmt.Errorf("walk sessions: %w", err)
-	}
-	entries, err := dir.ReadDir(-1)
-	dir.Close() // only read
-	if err != nil {
-		return fmt.Errorf("walk sessions: %w", err)
-	}
+	dir := filepath.Join(sh.data, sessionsDir, filepath.FromSlash(shard))
 	for _, e := range entries {
 		if !e.IsDir() || !ident.Valid(e.Name()) {
 			continue
 		}
-		info, err := day.Lstat(filepath.Join(e.Name(), logName))
+		// By its whole name, for speed: what is in the entry's place by now is
+		// only looked at here, and opened through the handle of the sessions.
+		info, err := os.Lstat(filepath.Join(dir, e.Name(), logName))
 		if err != nil && ignorable(err) {
 			continue
 		}

@@ -68,6 +68,8 @@ CREATE TABLE sessions (
 ) WITHOUT ROWID;
 CREATE INDEX sessions_updated ON sessions (updated_at_us DESC, session_id DESC);
 CREATE INDEX sessions_workspace ON sessions (workspace_key, updated_at_us DESC, session_id DESC);
+CREATE INDEX openmuse_sources ON sessions (session_id, openmuse_shard, openmuse_size, openmuse_written_ns, openmuse_whole);
+CREATE INDEX openmuse_partial ON sessions (updated_at_us) WHERE NOT openmuse_whole;
 CREATE TABLE openmuse_meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO openmuse_meta VALUES ('schema', '` + schemaVer + `');
 `

@@ -66,7 +66,7 @@ func (x *Index) known(ctx context.Context) (map[string]Row, error) {
 	err := x.use(ctx, func(d *sqldb.DB) error {
 		return d.Read(func(db *sql.DB) (err error) {
 			have = map[string]Row{}
-			rows, err := db.QueryContext(ctx, "SELECT session_id, openmuse_shard, openmuse_size, openmuse_written_ns, openmuse_whole FROM sessions")
+			rows, err := db.QueryContext(ctx, "SELECT session_id, openmuse_shard, openmuse_size, openmuse_written_ns, openmuse_whole FROM sessions INDEXED BY openmuse_sources")
 			if err != nil {
 				return err
 			}
