@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,7 +28,9 @@ type Options struct {
 	Name      string // serverInfo.name
 	Version   string
 	UserAgent string
-	Now       func() time.Time
+	// Fingerprint is the schema fingerprint that a client is told (MSP.md 1).
+	Fingerprint func(msp.ClientInfo) (string, error)
+	Now         func() time.Time
 	// Grace bounds the wait, at the end, for a client that does not read.
 	Grace time.Duration
 	// Note is told what a person should know; it writes to stderr.
@@ -68,20 +70,22 @@ const (
 // conn is one connection.
 type conn struct {
 	*Server
-	ctx   context.Context // ends with the connection
-	out   *outbox
-	lanes *lanes
-	feeds *feeds
+	ctx     context.Context // ends with the connection
+	out     *outbox
+	lanes   *lanes
+	feeds   *feeds
+	closing atomic.Bool // the host is being closed
+	uploads *uploads
 
 	mu        sync.Mutex
 	phase     phase
 	client    msp.ClientInfo
 	caps      msp.ClientCapabilities
 	granted   []msp.CapabilityName
-	muted     map[string]bool // notifications that the client does not want
-	held      [][]byte        // pushed before initialized
-	inFlight  map[string]bool // ids of requests without a reply, as spelled
-	requestID int64           // newest id of a server request
+	muted     map[string]bool        // notifications that the client does not want
+	held      []func()               // pushes before initialized
+	inFlight  map[msp.RequestId]bool // requests without a reply
+	requestID int64                  // newest id of a server request
 }
 
 // Serve speaks with one client until in ends, then lets the host end in order
@@ -90,14 +94,15 @@ type conn struct {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &conn{Server: s, ctx: ctx, lanes: newLanes(), muted: map[string]bool{}, inFlight: map[string]bool{}}
+	c := &conn{Server: s, ctx: ctx, lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
 	c.out = newOutbox(out, c.gapFrame)
 	c.feeds = newFeeds(c)
 	stopList := c.watchList()
 	readErr := c.read(in)
 	c.lanes.wait()
+	c.closing.Store(true)
 	closeErr := s.opts.Host.Close(context.WithoutCancel(ctx))
-	c.feeds.wait()
+	c.feeds.wait(s.opts.Grace)
 	stopList()
 	writeErr := c.out.close(s.opts.Grace)
 	return errors.Join(readErr, closeErr, writeErr)
@@ -111,25 +116,26 @@ func (c *conn) read(in io.Reader) error {
 			return nil // the client is gone: what it still says has no reader
 		}
 		frame, err := r.Next()
+		var over *msp.OversizedError
 		switch {
-		case errors.Is(err, io.EOF):
-			return nil
 		case err == nil:
 			c.take(frame)
-			continue
-		}
-		if !c.malformed(err) {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &over):
+			c.refuseFrame(over.ID, over.Refusal())
+		default:
 			return fmt.Errorf("read from the client: %w", err)
 		}
 	}
 }
 
 // envelope is a frame of the client. A reply has a result or an error and no
-// method.
+// method. Members that are unknown are ignored (MSP.md 2).
 type envelope struct {
 	Version jsontext.Value `json:"jsonrpc"`
 	ID      jsontext.Value `json:"id"`
-	Method  *string        `json:"method"`
+	Method  jsontext.Value `json:"method"`
 	Params  jsontext.Value `json:"params"`
 	Result  jsontext.Value `json:"result"`
 	Error   jsontext.Value `json:"error"`
@@ -137,61 +143,37 @@ type envelope struct {
 
 // take sorts one frame.
 func (c *conn) take(frame []byte) {
-	var e envelope
-	if err := json.Unmarshal(frame, &e, json.RejectUnknownMembers(false)); err != nil {
-		c.takeBroken(frame, err)
+	if !jsontext.Value(frame).IsValid() {
+		c.refuseFrame(msp.RequestId{}, msp.ParseError("the frame is not valid JSON"))
 		return
 	}
-	id, idErr := requestID(e.ID)
+	var e envelope
+	if json.Unmarshal(frame, &e) != nil {
+		c.refuseFrame(msp.RequestId{}, msp.InvalidRequest("the frame is not a JSON-RPC object"))
+		return
+	}
+	id, idErr := msp.ParseRequestID(e.ID)
+	var name string
 	switch {
 	case string(e.Version) != `"2.0"`:
-		c.reply(id, nil, invalidRequest(`jsonrpc must be "2.0"`))
+		c.refuseFrame(id, msp.InvalidRequest(`jsonrpc must be "2.0"`))
 	case e.Method == nil && (e.Result != nil || e.Error != nil):
 		// The receipt of a question: nothing hangs on it. A question stays open
 		// until it is decided, whatever its receipt says (MSP.md 6).
-	case e.Method == nil:
-		c.reply(id, nil, invalidRequest("a frame needs a method"))
+	case e.Method.Kind() != '"' || json.Unmarshal(e.Method, &name) != nil:
+		c.refuseFrame(id, msp.InvalidRequest("a frame needs a method"))
 	case e.ID == nil:
-		c.notified(*e.Method, e.Params)
+		c.notified(name, e.Params)
 	case idErr != nil:
-		c.reply(nil, nil, invalidRequest(idErr.Error()))
-	case e.Params != nil && e.Params.Kind() != '{' && e.Params.Kind() != '[':
-		c.reply(id, nil, invalidRequest("params must be an object"))
+		c.refuseFrame(msp.RequestId{}, msp.InvalidRequest(idErr.Error()))
 	default:
-		c.request(id, *e.Method, e.Params)
+		c.request(id, name, e.Params)
 	}
 }
 
-// takeBroken answers a frame that is no envelope: what is no JSON is a parse
-// error, JSON of another shape an invalid request.
-func (c *conn) takeBroken(frame []byte, err error) {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) || !jsontext.Value(frame).IsValid() {
-		c.reply(nil, nil, refuse(msp.ErrorKindParseError, "the frame is not valid JSON"))
-		return
-	}
-	var head struct {
-		ID jsontext.Value `json:"id"`
-	}
-	// Best effort: an id that can be read is echoed.
-	_ = json.Unmarshal(frame, &head)
-	id, _ := requestID(head.ID)
-	c.reply(id, nil, invalidRequest("the frame is not a JSON-RPC object"))
-}
-
-// requestID checks an id: a string or an integer (MSP.md 2). It is echoed as
-// it was spelled.
-func requestID(raw jsontext.Value) (jsontext.Value, error) {
-	switch raw.Kind() {
-	case '"':
-		return raw, nil
-	case '0':
-		if slices.ContainsFunc(raw, func(b byte) bool { return b == '.' || b == 'e' || b == 'E' }) {
-			return nil, errors.New("the id must be a string or an integer")
-		}
-		return raw, nil
-	}
-	return nil, errors.New("the id must be a string or an integer")
+// refuseFrame answers a frame that is no request.
+func (c *conn) refuseFrame(id msp.RequestId, err *msp.Error) {
+	c.out.send(c.errorFrame(id, err))
 }
 
 // notified takes a notification of the client. Unknown ones are ignored.
@@ -204,7 +186,7 @@ func (c *conn) notified(name string, params jsontext.Value) {
 		if err != nil || !c.isOpen() {
 			return
 		}
-		c.lanes.do(p.SessionID, func() {
+		c.lanes.do(laneOf(p.SessionID), func() {
 			if f := c.feeds.of(p.SessionID); f != nil {
 				f.session.Engaged(p.UserInputID)
 			}
@@ -213,64 +195,47 @@ func (c *conn) notified(name string, params jsontext.Value) {
 }
 
 // request admits a request into its lane, or refuses it.
-func (c *conn) request(id jsontext.Value, name string, params jsontext.Value) {
+func (c *conn) request(id msp.RequestId, name string, params jsontext.Value) {
 	m, known := c.methods[name]
 	c.mu.Lock()
-	now, taken := c.phase, c.inFlight[string(id)]
-	if !taken {
-		c.inFlight[string(id)] = true
-	}
+	now, taken := c.phase, c.inFlight[id]
+	c.inFlight[id] = true
 	c.mu.Unlock()
 	switch {
 	case taken:
-		c.out.send(c.errorFrame(id, invalidRequest("this id is still in use")))
+		c.refuseFrame(id, msp.InvalidRequest("a request with this id is still open"))
 		return
 	case name == msp.MethodInitialize:
 		result, err := c.initialize(params)
 		c.reply(id, result, err)
 		return
 	case now == fresh:
-		c.reply(id, nil, refuse(msp.ErrorKindNotInitialized, "initialize comes first"))
+		c.reply(id, nil, msp.NotInitialized())
 		return
-	case !known || c.opts.Ephemeral && m.durable:
-		c.reply(id, nil, refuse(msp.ErrorKindMethodNotFound, fmt.Sprintf("there is no method %q", name)))
+	case !known || c.opts.Ephemeral && m.stored:
+		c.reply(id, nil, c.unknown(name))
 		return
-	case params.Kind() == '[':
-		c.reply(id, nil, invalidParams("params must be an object"))
-		return
-	}
-	var head struct {
-		SessionID jsontext.Value `json:"sessionId"`
-		CommandID jsontext.Value `json:"commandId"`
-	}
-	// Only the lane hangs on it; the method decodes its params strictly.
-	_ = json.Unmarshal(params, &head)
-	key := string(head.SessionID)
-	if key == "" {
-		key = name + string(head.CommandID)
 	}
 	k := &call{conn: c, id: id, name: name, params: params, method: m}
-	if !c.lanes.do(key, k.run) {
-		full := refuse(msp.ErrorKindBackpressured, "too many requests wait for this session")
-		capacity := int64(laneCapacity)
-		full.Data.Capacity = &capacity
-		c.reply(id, nil, full)
+	if !c.lanes.do(k.lane(), k.run) {
+		c.reply(id, nil, msp.Backpressured(laneCapacity))
 	}
 }
 
 // reply answers a request; the reply stands in the order of everything else.
-func (c *conn) reply(id jsontext.Value, result any, err error) {
+func (c *conn) reply(id msp.RequestId, result any, err error) {
 	var data []byte
 	if err == nil {
-		if data, err = c.resultFrame(id, result); err == nil && len(data) > msp.FrameLimit {
-			err = refuse(msp.ErrorKindInternal, "the result does not fit into one frame")
-		}
+		data, err = msp.EncodeResult(id, result)
+	}
+	if errors.Is(err, msp.ErrFrameTooLarge) {
+		err = msp.NewError(msp.ErrorKindInternal, "the result does not fit into a frame")
 	}
 	if err != nil {
 		data = c.errorFrame(id, c.wireError(err))
 	}
 	c.mu.Lock()
-	delete(c.inFlight, string(id))
+	delete(c.inFlight, id)
 	c.mu.Unlock()
 	c.out.send(data)
 }

@@ -24,13 +24,13 @@ const (
 type viewFrame struct {
 	session   string
 	cursor    string
-	data      []byte
-	protected bool // never held back
+	data      []byte // with its line end
+	protected bool   // never held back
 }
 
 // outbox puts everything that goes to the client into one order and writes it
 // from one goroutine. View events beyond the room are not kept; the first one
-// that is sent again is followed by a view/gap that names the hole.
+// that is sent again comes after a view/gap that names the hole.
 type outbox struct {
 	w io.Writer
 	// gap encodes a view/gap.
@@ -67,11 +67,13 @@ func newOutbox(w io.Writer, gap func(session, after, next string) []byte) *outbo
 func (o *outbox) send(data []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.append(data)
+	if !o.closed {
+		o.append(data)
+	}
 }
 
 func (o *outbox) append(data []byte) {
-	if o.closed || o.err != nil {
+	if o.err != nil {
 		return
 	}
 	o.queue = append(o.queue, data)
@@ -99,7 +101,7 @@ func (o *outbox) view(f viewFrame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	h := o.holes[f.session]
-	if h == nil {
+	if h == nil || o.closed {
 		return
 	}
 	if !f.protected && (o.bytes > viewRoom || h.open && o.bytes > viewRoom/2) {
@@ -111,10 +113,10 @@ func (o *outbox) view(f viewFrame) {
 
 // emit sends f and, when events before it were held back, what tells of them.
 func (o *outbox) emit(h *hole, f viewFrame) {
-	o.append(f.data)
 	if h.open {
 		o.append(o.gap(f.session, h.sent, f.cursor))
 	}
+	o.append(f.data)
 	h.sent, h.open, h.tail = f.cursor, false, nil
 }
 
@@ -163,7 +165,7 @@ func (o *outbox) run() {
 		batch = batch[:0]
 		n := 0
 		for n < len(o.queue) && (n == 0 || len(batch)+len(o.queue[n]) < writeBatch) {
-			batch = append(append(batch, o.queue[n]...), '\n')
+			batch = append(batch, o.queue[n]...)
 			n++
 		}
 		o.mu.Unlock()

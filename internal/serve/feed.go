@@ -1,0 +1,309 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/msp"
+	fold "github.com/openmuse/muse/internal/view/session"
+)
+
+// feed follows one loaded session: it folds every event as it comes and pushes
+// what the fold says, when the client has subscribed.
+type feed struct {
+	conn    *conn
+	session Session
+
+	// gate is held while an event is folded and pushed, and by a command from
+	// before the host is asked until its reply stands in the order. It guards
+	// the fields below.
+	gate     sync.Mutex
+	view     *view
+	attached bool
+	status   msp.SessionStatus
+	flags    []msp.AttentionFlag
+	moved    *sync.Cond // on gate: the fold went on, or ended
+	ended    bool
+
+	stop context.CancelFunc
+}
+
+// feeds are the loaded sessions of a connection.
+type feeds struct {
+	conn    *conn
+	mu      sync.Mutex
+	open    map[string]*feed
+	running sync.WaitGroup
+}
+
+func newFeeds(c *conn) *feeds { return &feeds{conn: c, open: map[string]*feed{}} }
+
+// of is the feed of a session, nil when there is none.
+func (s *feeds) of(sessionID string) *feed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[sessionID]
+}
+
+// loaded is the feed of a loaded session; otherwise the host says what the
+// session is instead.
+func (s *feeds) loaded(sessionID string) (*feed, error) {
+	session, err := s.conn.opts.Host.Loaded(sessionID)
+	if err != nil {
+		return nil, err
+	}
+	return s.follow(session, session.Head())
+}
+
+// errReached ends a reading of events at the place it was meant for.
+var errReached = errors.New("reached")
+
+// follow returns the feed of a session, having folded it at least up to the
+// sequence until. A new feed has folded exactly that far, so that the reply of
+// the command that opened the session shows the session as it was opened.
+func (s *feeds) follow(session Session, until int64) (*feed, error) {
+	id := session.Facts().SessionID
+	s.mu.Lock()
+	f := s.open[id]
+	if f != nil && f.session == session {
+		s.mu.Unlock()
+		return f, f.catchUp(until)
+	}
+	f = &feed{conn: s.conn, session: session, view: viewOf(session)}
+	f.moved = sync.NewCond(&f.gate)
+	f.gate.Lock() // whoever asks for the session meanwhile waits in catchUp
+	s.open[id] = f
+	s.mu.Unlock()
+
+	err := readTo(s.conn.ctx, session, f.view, until)
+	f.status, f.flags = f.view.status(), f.view.Fold().Attention()
+	if err != nil {
+		f.ended = true
+		f.gate.Unlock()
+		s.forget(f)
+		return nil, err
+	}
+	// The feed outlives the connection: the ends of the sessions are shown too.
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.conn.ctx))
+	f.stop = stop
+	from := f.view.Fold().Sequence()
+	f.gate.Unlock()
+	s.running.Add(1)
+	go func() {
+		defer s.running.Done()
+		defer stop()
+		err := session.Watch(ctx, from, f.show)
+		f.end(err)
+		s.forget(f)
+	}()
+	return f, nil
+}
+
+// viewOf is the view of a loaded session of which nothing was read yet.
+func viewOf(session Session) *view {
+	facts := session.Facts()
+	return &view{
+		View: fold.NewView(facts.SessionID, fold.DefaultLimits()), facts: facts,
+		replay: func(ctx context.Context, show func(event.Recorded) error) error { return session.Watch(ctx, 0, show) },
+	}
+}
+
+// readTo folds the events of a session up to a sequence.
+func readTo(ctx context.Context, session Session, v *view, until int64) error {
+	if v.Fold().Sequence() >= until {
+		return nil
+	}
+	err := session.Watch(ctx, v.Fold().Sequence(), func(e event.Recorded) error {
+		if e.Sequence == 0 {
+			return nil // shown while it happened: its fate is still to come
+		}
+		if _, err := v.Apply(e); err != nil {
+			return err
+		}
+		if e.Sequence >= until {
+			return errReached
+		}
+		return nil
+	})
+	if errors.Is(err, errReached) {
+		return nil
+	}
+	return err
+}
+
+func (s *feeds) forget(f *feed) {
+	id := f.session.Facts().SessionID
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[id] == f {
+		delete(s.open, id)
+	}
+}
+
+// wait waits until every feed has shown the end of its session, and ends those
+// that have not within grace.
+func (s *feeds) wait(grace time.Duration) {
+	impatient := time.AfterFunc(grace, func() {
+		for _, f := range s.list() {
+			f.stop()
+		}
+	})
+	defer impatient.Stop()
+	s.running.Wait()
+}
+
+// list returns the feeds that are open.
+func (s *feeds) list() []*feed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*feed, 0, len(s.open))
+	for _, f := range s.open {
+		out = append(out, f)
+	}
+	return out
+}
+
+// catchUp waits until the feed has folded up to a sequence, or its session is
+// gone.
+func (f *feed) catchUp(until int64) error {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+	for f.view.Fold().Sequence() < until && !f.ended {
+		f.moved.Wait()
+	}
+	if f.ended && f.view.Fold().Sequence() < until {
+		return host.ErrClosed
+	}
+	return nil
+}
+
+// show folds one event and pushes what it says.
+func (f *feed) show(e event.Recorded) error {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+	notes, err := f.view.Apply(e)
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		f.deliver(n.UnframedViewNotification)
+	}
+	f.flip()
+	f.moved.Broadcast()
+	return nil
+}
+
+// end notes that the session was unloaded.
+func (f *feed) end(err error) {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+	f.ended = true
+	f.moved.Broadcast()
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	if errors.Is(err, host.ErrClosed) {
+		f.closed()
+		return
+	}
+	f.conn.opts.Note("the view of session %s is lost: %v", f.view.id(), err)
+	f.conn.broadcast(msp.NoteSessionViewHealthChanged, msp.SessionViewHealthChangedParams{
+		SessionID: f.view.id(), Health: msp.SessionViewHealthUnavailable,
+	})
+}
+
+// closed tells everybody that the session was unloaded in order.
+func (f *feed) closed() {
+	p := msp.SessionClosedParams{SessionID: f.view.id(), Reason: msp.SessionClosedReasonIdle}
+	if f.conn.closing.Load() {
+		p.Reason = msp.SessionClosedReasonHostShutdown
+	}
+	if cursor := f.view.Fold().Cursor(); cursor != "" {
+		p.ViewCursor = &cursor
+	}
+	f.conn.broadcast(msp.NoteSessionClosed, p)
+	f.conn.rowChanged(f.view.row(false))
+}
+
+// deliver pushes one event of the view to a client that has subscribed, and
+// the question that goes with it.
+func (f *feed) deliver(n msp.UnframedViewNotification) {
+	if !f.attached {
+		return
+	}
+	f.conn.pushView(n)
+	switch p := n.Params.(type) {
+	case *msp.ApprovalRequestParams:
+		f.ask(msp.ServerRequestApprovalRequest, p)
+	case *msp.UserInputRequestParams:
+		f.ask(msp.ServerRequestUserInputRequest, p)
+	}
+}
+
+// ask puts an open question to the client, with an id of its own.
+func (f *feed) ask(method string, params any) {
+	if method == msp.ServerRequestUserInputRequest && !f.conn.dialogs() {
+		return
+	}
+	f.conn.push(func() {
+		frame, err := f.conn.askFrame(method, params)
+		if err != nil {
+			f.conn.opts.Note("encode %s: %v", method, err)
+			return
+		}
+		f.conn.out.send(frame)
+	})
+}
+
+// askAll puts every open question to the client again, oldest first.
+func (f *feed) askAll() {
+	approvals, inputs := f.view.Fold().Approvals(), f.view.Fold().UserInputs()
+	for _, p := range f.view.Fold().Pending() {
+		switch p.Kind {
+		case msp.PendingRequestKindApproval:
+			for _, a := range approvals {
+				if a.ApprovalID == p.ApprovalID {
+					f.ask(msp.ServerRequestApprovalRequest, &a)
+				}
+			}
+		case msp.PendingRequestKindUserInput:
+			for _, u := range inputs {
+				if u.UserInputID == p.UserInputID {
+					f.ask(msp.ServerRequestUserInputRequest, &u)
+				}
+			}
+		}
+	}
+}
+
+// attach subscribes the client from the present place of the view on.
+func (f *feed) attach() {
+	f.attached = true
+	f.conn.out.attach(f.view.id(), f.view.Fold().Cursor())
+}
+
+func (f *feed) detach() {
+	f.attached = false
+	f.conn.out.detach(f.view.id())
+}
+
+// flip tells everybody when the session starts or ends running, or waits for
+// something else than before (MSP.md 8, session/statusChanged).
+func (f *feed) flip() {
+	status, flags := f.view.status(), f.view.Fold().Attention()
+	if status == f.status && slices.Equal(flags, f.flags) {
+		return
+	}
+	f.status, f.flags = status, flags
+	p := msp.SessionStatusChangedParams{SessionID: f.view.id(), Status: status, Attention: flags}
+	if cursor := f.view.Fold().Cursor(); cursor != "" {
+		p.ViewCursor = &cursor
+	}
+	f.conn.broadcast(msp.NoteSessionStatusChanged, p)
+	f.conn.rowChanged(f.view.row(true))
+}
