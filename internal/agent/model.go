@@ -87,8 +87,9 @@ func (t *turn) attempt(ctx context.Context, req *provider.Request) (*reply, erro
 				ms := t.Now().Sub(t.began).Milliseconds()
 				t.firstToken = &ms
 			}
+			before := int64(r.streamed.Len())
 			r.streamed.WriteString(p.TextDelta)
-			t.Recorder.Live(event.Event{Run: t.run, Body: event.OutputDelta{MessageID: r.messageID, Text: p.TextDelta}})
+			t.Recorder.Live(event.Event{Run: t.run, Body: event.OutputDelta{MessageID: r.messageID, Offset: before, Text: p.TextDelta}})
 		case p.Reasoning != nil:
 			r.reasoning = append(r.reasoning, *p.Reasoning)
 		case p.Text != nil:

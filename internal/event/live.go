@@ -6,6 +6,7 @@ package event
 type OutputDelta struct {
 	liveOnly
 	MessageID string
+	Offset    int64 // bytes of the message before this fragment
 	Text      string
 }
 
@@ -15,4 +16,5 @@ type TaskProgress struct {
 	liveOnly
 	TaskID string
 	Chunk  string
+	Offset int64 // bytes of all chunks before this one
 }

@@ -35,4 +35,5 @@ type UserShellOutput struct {
 	liveOnly
 	CommandID string
 	Chunk     string
+	Offset    int64 // bytes of all chunks before this one
 }
