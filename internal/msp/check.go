@@ -336,10 +336,12 @@ func (c checker) arm(values map[string]jsontext.Value, s *shape, arm variant) *M
 // itself: no undeclared member, no unknown word. It is for tests and for readers
 // of one's own output.
 func Check[T any](raw jsontext.Value) error {
-	return checkType(raw, reflect.TypeFor[T]())
+	return CheckType(raw, reflect.TypeFor[T]())
 }
 
-func checkType(raw jsontext.Value, t reflect.Type) error {
+// CheckType is Check for a type that is known only at run time. The error is a
+// *Mismatch.
+func CheckType(raw jsontext.Value, t reflect.Type) error {
 	if m := (checker{strict: true}).check(raw, shapeOf(t)); m != nil {
 		return m
 	}

@@ -104,7 +104,7 @@ func TestEveryTypeTravels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := checkType(text, typ); err != nil {
+			if err := CheckType(text, typ); err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			back := reflect.New(typ).Interface()
@@ -181,7 +181,7 @@ func TestUnions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := checkType(jsontext.Value(tt.text), reflect.TypeOf(tt.into).Elem())
+			err := CheckType(jsontext.Value(tt.text), reflect.TypeOf(tt.into).Elem())
 			if tt.want != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.want) {
 					t.Fatalf("error %v, want %q", err, tt.want)
@@ -198,7 +198,7 @@ func TestUnions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := checkType(out, reflect.TypeOf(tt.into).Elem()); err != nil {
+			if err := CheckType(out, reflect.TypeOf(tt.into).Elem()); err != nil {
 				t.Errorf("written as %s: %v", out, err)
 			}
 		})
