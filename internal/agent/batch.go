@@ -233,6 +233,11 @@ func (t *turn) runOne(ctx context.Context, p *pending) error {
 	if err := t.recordTask(p.task, event.TaskStarted{TaskID: p.task, SpanID: ident.Span()}); err != nil {
 		return err
 	}
+	if t.Tasks != nil {
+		own, done := t.Tasks(ctx, p.task)
+		defer done()
+		ctx = own
+	}
 	var res tool.Result
 	var shown int64 // bytes; the tool reports from one goroutine at a time
 	if ctx.Err() != nil {

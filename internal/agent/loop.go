@@ -83,6 +83,9 @@ type Config struct {
 	// ends the run. Nil allows every call; tools still ask for what they find
 	// out while they run.
 	Authorize func(ctx context.Context, c tool.Call) (policy, refused string, err error)
+	// Tasks, when not nil, gives each call a context of its own, so that one
+	// can be stopped while the turn goes on. done is called when it has ended.
+	Tasks func(ctx context.Context, task string) (_ context.Context, done func())
 	// Inbox is how the outside reaches a turn that runs; nil for none.
 	Inbox Inbox
 	// Branch observes the workspace's version control after a run; nil or a

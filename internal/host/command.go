@@ -53,21 +53,21 @@ type Settled struct {
 
 // Kinds of refusals (MSP.md 9).
 const (
-	RefusedCommand      = "commandRejected"
-	NoSuchSession       = "sessionNotFound"
-	SessionInUse        = "sessionInUse"
-	SessionNotLoaded    = "sessionNotLoaded"
-	BadForkBoundary     = "forkBoundaryInvalid"
-	NoSuchApproval      = "approvalNotFound"
-	ApprovalResolved    = "approvalAlreadyResolved"
-	BadChoice           = "approvalChoiceInvalid"
-	StaleRequirement    = "approvalRequirementStale"
-	NoSuchUserInput     = "userInputNotFound"
-	UserInputSettled    = "userInputAlreadySettled"
-	BadUserInputAnswer  = "userInputAnswerInvalid"
-	BadParams           = "invalidParams"
-	MethodNotAvailable  = "methodNotFound"
-	TooManyQueuedPrompt = "backpressured"
+	RefusedCommand     = "commandRejected"
+	NoSuchSession      = "sessionNotFound"
+	SessionInUse       = "sessionInUse"
+	SessionNotLoaded   = "sessionNotLoaded"
+	BadForkBoundary    = "forkBoundaryInvalid"
+	NoSuchApproval     = "approvalNotFound"
+	ApprovalResolved   = "approvalAlreadyResolved"
+	BadChoice          = "approvalChoiceInvalid"
+	StaleRequirement   = "approvalRequirementStale"
+	NoSuchUserInput    = "userInputNotFound"
+	UserInputSettled   = "userInputAlreadySettled"
+	BadUserInputAnswer = "userInputAnswerInvalid"
+	BadParams          = "invalidParams"
+	MethodNotAvailable = "methodNotFound"
+	TooManyQueued      = "backpressured"
 )
 
 // Reasons of RefusedCommand (MSP.md 5).

@@ -58,7 +58,10 @@ type Equipment struct {
 	// Regrant is the session's grant under another approval mode, or why the
 	// mode cannot be had.
 	Regrant func(permission.Mode) (permission.Grant, permission.ReviewerKind, error)
-	// UserShell runs a person's command line.
+	// Background lets a call return while its command goes on; false when it
+	// cannot.
+	Background func(task string) bool
+	// UserShell runs a person's command line; nil where no commands run.
 	UserShell func(ctx context.Context, c tool.Call, line string) tool.Result
 	// Close ends what runs in the background and removes what was temporary.
 	Close func() error

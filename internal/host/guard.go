@@ -32,6 +32,7 @@ type Guard struct {
 	mu      sync.Mutex
 	opened  *sandbox.Session
 	reviews map[string]reviewed // by call id
+	persons map[string]string   // command lines of a person, by call id
 }
 
 // reviewed is a command line that was allowed and waits to be started.
@@ -44,7 +45,7 @@ type reviewed struct {
 // events are the session's. box opens the sandbox; nil means that it was
 // switched off.
 func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, error)) (*Guard, error) {
-	g := &Guard{session: s, reviews: map[string]reviewed{}}
+	g := &Guard{session: s, reviews: map[string]reviewed{}, persons: map[string]string{}}
 	if box != nil {
 		g.box = sync.OnceValues(func() (*sandbox.Session, error) {
 			opened, err := box()
@@ -68,6 +69,11 @@ func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, err
 		return nil, err
 	}
 	return g, nil
+}
+
+// SetMode changes the approval mode from the next decision on.
+func (g *Guard) SetMode(grant permission.Grant, reviewer permission.ReviewerKind) error {
+	return g.engine.SetMode(grant, reviewer)
 }
 
 // Close removes what the sandbox kept. Its commands must have ended.
@@ -161,7 +167,18 @@ func (g *Guard) Check(ctx context.Context, ask tool.Ask) (tool.Grant, error) {
 	if err != nil {
 		return tool.Grant{}, err
 	}
+	if _, write := action.(*permission.FileWrite); write && d.Outcome == permission.Allowed {
+		g.session.keepBefore(ask.Call.ID, ask.Path)
+	}
 	return tool.Grant{Allowed: d.Outcome == permission.Allowed, Reason: d.Reason}, nil
+}
+
+// AllowPerson lets a command line run that a person typed: it needs no answer,
+// and it runs in the session's sandbox like every other.
+func (g *Guard) AllowPerson(callID, line string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.persons[callID] = line
 }
 
 // ownOutput reports whether path is a result of this session that was too long
@@ -178,6 +195,13 @@ func (s *Session) ownOutput(path string) bool {
 func (g *Guard) checkShell(ask tool.Ask) tool.Grant {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if line, ok := g.persons[ask.Call.ID]; ok {
+		delete(g.persons, ask.Call.ID)
+		if line != ask.Command {
+			return tool.Grant{Reason: "this is not the command that the person typed"}
+		}
+		return tool.Grant{Allowed: true, Launcher: personLauncher{g, ask.Call}}
+	}
 	r, ok := g.reviews[ask.Call.ID]
 	delete(g.reviews, ask.Call.ID)
 	if !ok || r.line.Text != ask.Command {
@@ -203,20 +227,41 @@ func (l launcher) Command(ctx context.Context, c tool.Command) (*exec.Cmd, func(
 		return nil, nil, err
 	}
 	env := append(append(c.Env, x.Set...), x.Env...)
-	if l.guard.box == nil || x.Unsandboxed {
-		return tool.Unsandboxed{}.Command(ctx, tool.Command{Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env})
+	command := tool.Command{Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env}
+	if x.Unsandboxed {
+		return tool.Unsandboxed{}.Command(ctx, command)
 	}
-	box, err := l.guard.box()
+	return l.guard.launch(ctx, l.call, command)
+}
+
+// launch prepares a command within the session's boundary.
+func (g *Guard) launch(ctx context.Context, call tool.Call, c tool.Command) (*exec.Cmd, func() error, error) {
+	if g.box == nil {
+		return tool.Unsandboxed{}.Command(ctx, c)
+	}
+	box, err := g.box()
 	if err != nil {
 		return nil, nil, noSandbox(err)
 	}
 	cmd, release, err := box.Command(ctx, sandbox.Command{
-		Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env, Origin: egress.Origin{CallID: l.call.ID, Tool: l.call.Name},
+		Path: c.Path, Args: c.Args, Dir: c.Dir, Env: c.Env, Origin: egress.Origin{CallID: call.ID, Tool: call.Name},
 	})
 	if err != nil {
 		return nil, nil, noSandbox(err)
 	}
 	return cmd, func() error { return noSandbox(release()) }, nil
+}
+
+// personLauncher starts a command line that a person typed.
+type personLauncher struct {
+	guard *Guard
+	call  tool.Call
+}
+
+// Command implements tool.Launcher.
+func (l personLauncher) Command(ctx context.Context, c tool.Command) (*exec.Cmd, func() error, error) {
+	c.Env = append(c.Env, permission.FixedEnvironment()...)
+	return l.guard.launch(ctx, l.call, c)
 }
 
 // noSandbox marks a boundary that could not be confirmed in the tools' terms.

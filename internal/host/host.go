@@ -32,6 +32,9 @@ type Options struct {
 	SessionID string
 	// KeepNothing opens a session without a directory and a log.
 	KeepNothing bool
+	// KeepEvents holds every event of a session without a log in memory, so
+	// that watchers can be shown those that came before them.
+	KeepEvents bool
 	// AllowWorkspaceSwitch lets a session continue in another workspace.
 	AllowWorkspaceSwitch bool
 
@@ -68,6 +71,7 @@ type Session struct {
 	rec     *recorder
 	assets  *assets
 	conv    *agent.Conversation
+	state   *state
 	resumed bool
 	trace   *store.Trace
 
@@ -78,18 +82,22 @@ type Session struct {
 	epoch    int64 // permission profiles so far
 
 	lastWorkspace string
+
+	snapshots     sync.Mutex // one file is kept at a time
+	snapshotBytes int64      // kept so far, 0 before it was counted
 }
 
 // Open opens a new session or continues a known one. A session that another
 // process has open is refused at once with its holder named.
 func Open(opts Options) (*Session, Report, error) {
-	s := &Session{opts: opts, id: opts.SessionID, conv: agent.NewConversation(), opened: opts.Now()}
+	s := &Session{opts: opts, id: opts.SessionID, conv: agent.NewConversation(), state: newState(), opened: opts.Now()}
 	var report Report
 	if s.id == "" {
 		s.id = ident.V7(opts.Now())
 	}
 	if opts.KeepNothing {
-		s.rec = newRecorder(nil, s.id, opts.Now)
+		s.newRecorder()
+		s.rec.keep = opts.KeepEvents
 		s.assets = &assets{}
 		return s, report, nil
 	}
@@ -128,7 +136,7 @@ func (s *Session) open() (Report, error) {
 // openLog opens the log of a session that has one. A directory without a log
 // is a session that never started: Begin makes its log.
 func (s *Session) openLog(report *Report) error {
-	s.rec = newRecorder(nil, s.id, s.opts.Now)
+	s.newRecorder()
 	started, err := s.place.Started()
 	if err != nil || !started {
 		return err
@@ -146,11 +154,17 @@ func (s *Session) openLog(report *Report) error {
 	return nil
 }
 
+func (s *Session) newRecorder() {
+	s.rec = newRecorder(nil, s.id, s.opts.Now)
+	s.rec.watch(func(r event.Recorded) error { s.state.apply(r); return nil }, nil)
+}
+
 func (s *Session) openJournal() (journal.OpenReport, error) {
 	opts := s.journalOptions()
 	r := replay{session: s}
 	opts.Prepare = prepareRecord
-	opts.OnPrepared = func(line record.Line, p any, _ int64) error {
+	opts.OnPrepared = func(line record.Line, p any, offset int64) error {
+		s.rec.offsets.line(line, offset)
 		r.add(p.(prepared), line)
 		return nil
 	}
@@ -271,10 +285,33 @@ func (s *Session) KeepImage(mediaType string, data []byte) (event.ContentBlock, 
 	return s.assets.KeepImage(mediaType, data)
 }
 
-// Input is one prompt.
+// Input is one prompt. Everything but Text and Images is for live sessions.
 type Input struct {
 	Text   string
 	Images []event.ContentBlock
+
+	Run     string // the turn's id
+	Command string // the client's command, when it has another id
+	Display string // what people are shown in the place of Text
+	Effort  string
+	Label   string // the model's name for people
+
+	Model, Provider string // ids; "" for those the session was opened with
+}
+
+// model is the model of the turn as the log names it.
+func (s *Session) model(in Input) event.ModelConfigured {
+	m := event.ModelConfigured{
+		CommandID: in.Run, DisplayLabel: in.Label, ModelID: in.Model, ProviderID: in.Provider,
+		RunStream: event.RunRef(in.Run), Source: s.modelSource(),
+	}
+	if m.ModelID == "" {
+		m.ModelID, m.ProviderID = s.opts.Model, s.opts.Provider
+	}
+	if m.DisplayLabel == "" {
+		m.DisplayLabel = m.ModelID
+	}
+	return m
 }
 
 // Loop builds the loop's configuration around the session: the host fills in
@@ -314,7 +351,20 @@ func (s *Session) Begin() error {
 			return err
 		}
 	}
+	return s.recover()
+}
+
+// recover records the end of everything that a process had begun and did not
+// live to end: questions, calls, the run, prompts that waited, commands.
+func (s *Session) recover() error {
+	steps := s.state.leftOpen()
 	for _, e := range s.conv.Interrupted() {
+		if _, last := e.Body.(event.RunTerminal); last {
+			steps = append(steps, s.state.leftUnread()...)
+		}
+		steps = append(steps, e)
+	}
+	for _, e := range append(steps, s.state.leftWaiting()...) {
 		if err := s.record(e); err != nil {
 			return err
 		}
@@ -347,20 +397,34 @@ func (s *Session) record(e event.Event) error {
 // prompt is accepted it is durable. branch observes the workspace's version
 // control; it may be nil.
 func (s *Session) Submit(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
-	run := ident.V4()
-	s.said(run, in.Text)
+	in.Run = ident.V4()
+	if err := s.record(event.Event{Run: in.Run, Body: s.accepted(in)}); err != nil {
+		return agent.Outcome{}, err
+	}
+	return s.carryOut(ctx, loop, in, branch)
+}
+
+// accepted is the record of a prompt that the session took on.
+func (s *Session) accepted(in Input) event.IntentAccepted {
 	blocks := append([]event.ContentBlock{{Kind: "text", Text: in.Text}}, in.Images...)
+	a := event.IntentAccepted{
+		Bindings: []string{}, DeliveryPolicy: "session_current", IntentID: in.Run,
+		ModelMessages: []event.IntentMessage{{Content: blocks}}, RefillBlocks: blocks, DisplayText: in.Display, Effort: in.Effort,
+		SemanticKind: event.Kinded{Kind: "chat"}, SourceSessionID: s.id, Surface: "main", WakePolicy: "start_once",
+	}
+	if in.Command != in.Run {
+		a.CommandID = in.Command
+	}
+	return a
+}
+
+// carryOut runs the turn of an accepted prompt.
+func (s *Session) carryOut(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
+	run := in.Run
+	s.said(run, in.Text)
 	bodies := []event.Body{
-		event.IntentAccepted{
-			Bindings: []string{}, DeliveryPolicy: "session_current", IntentID: run,
-			ModelMessages: []event.IntentMessage{{Content: blocks}}, RefillBlocks: blocks,
-			SemanticKind: event.Kinded{Kind: "chat"}, SourceSessionID: s.id, Surface: "main", WakePolicy: "start_once",
-		},
 		event.IntentMaterialized{IntentID: run, Outcome: event.IntentOutcome{Kind: "top_level_turn_started", RunID: run}},
-		event.ModelConfigured{
-			CommandID: run, DisplayLabel: s.opts.Model, ModelID: s.opts.Model, ProviderID: s.opts.Provider,
-			RunStream: event.RunRef(run), Source: s.modelSource(),
-		},
+		s.model(in),
 	}
 	if branch != nil {
 		if b, ok := branch(run); ok {

@@ -25,9 +25,14 @@ type HubOptions struct {
 	// Names is told of names that people give to sessions; nil asks nobody.
 	Names Names
 	Now   func() time.Time
+	// After is the clock of questions that answer themselves and of idle
+	// sessions; nil is time.After.
+	After func(time.Duration) <-chan time.Time
 	// IdleUnload is how long a session without watchers, runs and questions
 	// stays loaded; 0 keeps sessions until Close.
 	IdleUnload time.Duration
+	// Cursor spells a place of a session's view; nil for "v:<id>:<sequence>".
+	Cursor func(sessionID string, sequence int64) string
 	// Closed is told that a session was unloaded in order, after its last
 	// record; it may be nil. reason is "idle" or "hostShutdown".
 	Closed func(sessionID, reason string, head int64)
@@ -50,12 +55,20 @@ type Hub struct {
 
 	mu      sync.Mutex
 	live    map[string]*Live
-	opening map[string]chan struct{}
+	opening map[string]chan struct{} // sessions that a call opens or closes
 	closed  bool
 }
 
 // ErrClosed is returned for work on a hub or session that was closed.
 var ErrClosed = errors.New("the session host is closed")
+
+// NewHub makes a hub. Nothing on disk is touched before a session is opened.
+func NewHub(opts HubOptions) *Hub {
+	if opts.After == nil {
+		opts.After = time.After
+	}
+	return &Hub{opts: opts, live: map[string]*Live{}, opening: map[string]chan struct{}{}}
+}
 
 // StartRequest says what a new session is.
 type StartRequest struct {

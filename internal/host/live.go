@@ -168,9 +168,4 @@ type RewindFile struct {
 	Why    string
 }
 
-// Live is one open session that several front ends share. The first of them
-// that answers a question wins. It is safe for concurrent use.
-type Live struct {
-	hub *Hub
-	s   *Session
-}
+var _ LiveSession = (*Live)(nil)

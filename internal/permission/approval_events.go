@@ -164,10 +164,11 @@ type DecisionApplied struct {
 	SessionStream   *StreamRef     `json:"session_stream,omitempty"`
 }
 
-// DecisionSource says who decided.
+// DecisionSource says who decided. CommandID is an addition of this program.
 type DecisionSource struct {
-	Kind     string `json:"kind"`
-	ReviewID string `json:"review_id,omitempty"`
+	Kind      string `json:"kind"`
+	ReviewID  string `json:"review_id,omitempty"`
+	CommandID string `json:"openmuse_command_id,omitempty"`
 }
 
 // Amendment is the rule that an answer added (MSP.md 13, ApprovalAmendment).
