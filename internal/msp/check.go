@@ -74,7 +74,7 @@ func (c checker) value(dec *jsontext.Decoder, s *shape, nullable bool) *Mismatch
 	case formAnyObject:
 		return c.scalar(dec, kind == '{', "an object")
 	case formText:
-		return c.scalar(dec, kind == '"', "a string")
+		return c.text(dec, s, kind)
 	case formBool:
 		return c.scalar(dec, kind == 't' || kind == 'f', "true or false")
 	case formNumber:
@@ -113,6 +113,20 @@ func (c checker) scalar(dec *jsontext.Decoder, fits bool, want string) *Mismatch
 	}
 	if !fits {
 		return wrongKind(kind, want)
+	}
+	return nil
+}
+
+func (c checker) text(dec *jsontext.Decoder, s *shape, kind jsontext.Kind) *Mismatch {
+	if kind != '"' || !s.notEmpty {
+		return c.scalar(dec, kind == '"', "a string")
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return unreadable(err)
+	}
+	if token.String() == "" {
+		return mismatch("must not be empty")
 	}
 	return nil
 }

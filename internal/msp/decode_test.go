@@ -48,6 +48,7 @@ func TestDecodeParamsRefuses(t *testing.T) {
 		{"server without transport", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{}}}}`, "config.mcpServers.a.transport: is missing"},
 		{"server with an unknown transport", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{"transport":"pigeon"}}}}`, "config.mcpServers.a.transport: must be one of stdio, streamableHttp"},
 		{"stdio without command", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{"transport":"stdio"}}}}`, "config.mcpServers.a.command: is missing"},
+		{"stdio with an empty command", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{"transport":"stdio","command":""}}}}`, "config.mcpServers.a.command: must not be empty"},
 		{"stdio", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{"command":"x","args":["y"],"transport":"stdio","url":"ignored","future":7}},"unknown":1}}`, ``},
 		{"http with a bad header", MethodSessionStart, `{"commandId":"c","config":{"mcpServers":{"a":{"transport":"streamableHttp","url":"u","headers":{"h":1}}}}}`, "config.mcpServers.a.headers.h: must be a string"},
 		{"a name twice", MethodTurnCancel, `{"sessionId":"s","sessionId":"t","commandId":"c"}`, "duplicate"},

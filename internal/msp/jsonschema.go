@@ -188,7 +188,11 @@ func describe(s *shape) object {
 func define(s *shape) object {
 	switch s.form {
 	case formText:
-		return object{"type": "string"}
+		out := object{"type": "string"}
+		if s.notEmpty {
+			out["minLength"] = 1
+		}
+		return out
 	case formBool:
 		return object{"type": "boolean"}
 	case formNumber:

@@ -49,6 +49,7 @@ type shape struct {
 	either []*shape // formEither
 
 	low, high *int64 // formInteger
+	notEmpty  bool   // formText
 }
 
 // member is one member of an object.
@@ -226,6 +227,8 @@ func (s *shapes) mark(m *member, t reflect.Type, mark string) {
 		own().low = new(number())
 	case "max":
 		own().high = new(number())
+	case "notEmpty":
+		own().notEmpty = true
 	case "minItems":
 		own().minItems = int(number())
 	default:

@@ -15,12 +15,12 @@ type SessionMcpServerConfig struct {
 	Transport SessionMcpTransport  `json:"transport"`
 	Mode      SessionMcpServerMode `json:"mode,omitzero"`
 
-	Command string                 `json:"command,omitzero"`
+	Command string                 `json:"command,omitzero" msp:"notEmpty"`
 	Args    []string               `json:"args,omitzero"`
 	Env     map[string]string      `json:"env,omitzero"`
 	Framing SessionMcpStdioFraming `json:"framing,omitzero"`
 
-	URL     string            `json:"url,omitzero"`
+	URL     string            `json:"url,omitzero" msp:"notEmpty"`
 	Headers map[string]string `json:"headers,omitzero"`
 }
 

@@ -1,5 +1,5 @@
 // Muse Session Protocol, version 1. Generated from the types that the host speaks with.
-// Surface: sha256:c55e4e10e767f61edbeabab350e4e4a034e46c6ac64c419461307a73c5ef5411
+// Surface: sha256:dcf24a2ef94b24f04443827a4ce72e48a6979e726879576d210c47d853a65ecc
 // Unions that end in (string & {}) may grow: bear other words.
 
 export interface ApprovalAmendment {
