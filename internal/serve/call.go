@@ -136,8 +136,17 @@ func command[P, R any](f func(k *call, s *feed, c host.Command, p P) (R, error))
 			return nil, err
 		}
 		k.hold(s)
-		return f(k, s, c, p)
+		r, err := f(k, s, c, p)
+		return r, k.rejected(err, c)
 	}}
+}
+
+// rejected names the command in its rejection, as the protocol wants it.
+func (k *call) rejected(err error, c host.Command) error {
+	if no, ok := asRefusal(err); ok && no.Kind == host.RefusedCommand {
+		return msp.CommandRejected(c.ID, no.Reason, no.Message)
+	}
+	return err
 }
 
 // lane is the lane of the call: that of its session, or one of its own for

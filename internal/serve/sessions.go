@@ -131,7 +131,7 @@ func (k *call) opening(open func(context.Context) (Session, error), c host.Comma
 	began := k.opts.Now().Truncate(time.Millisecond)
 	session, err := open(k.ctx)
 	if err != nil {
-		return opened{}, err
+		return opened{}, k.rejected(err, c)
 	}
 	known := k.feeds.of(session.Facts().SessionID) != nil
 	at := session.OpenedAt(c)
@@ -171,7 +171,7 @@ func resumeSession(k *call, p msp.SessionResumeParams) (msp.SessionResumeResult,
 	}
 	session, err := k.opts.Host.Resume(k.ctx, c, p.SessionID)
 	if err != nil {
-		return none, err
+		return none, k.rejected(err, c)
 	}
 	f, err := k.feeds.follow(session, session.Head())
 	if err != nil {
