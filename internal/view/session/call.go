@@ -29,6 +29,7 @@ type call struct {
 	Reason     string // why its task failed
 	Cancelled  bool
 	Background bool
+	Streams    bool // its output may be shown while it runs
 	Alone      bool // an approval that no call asks for
 	// Ended is how the call's effect ended, when its output was not known yet.
 	Ended msp.ItemStatus
@@ -80,7 +81,22 @@ func (c *call) item() msp.Item {
 }
 
 func (f *Fold) effectStarted(b event.EffectStarted) {
-	f.showCall(f.known(b.CallID, b.TaskID, b.ToolName))
+	c := f.known(b.CallID, b.TaskID, b.ToolName)
+	c.Streams = streams(c)
+	f.showCall(c)
+}
+
+// streams reports whether what a call reports on its way is the beginning of
+// its output. Other tools report their progress in words; a terminal's output
+// is changed before it becomes a result.
+func streams(c *call) bool {
+	if c.Name != "bash" && c.Name != "shell" {
+		return false
+	}
+	var args struct {
+		TTY bool `json:"tty"`
+	}
+	return json.Unmarshal([]byte(c.Args), &args) == nil && !args.TTY
 }
 
 // applyTask takes in what is said of a call's task.
@@ -169,8 +185,13 @@ func (f *Fold) endCall(c *call, status msp.ItemStatus) {
 	i := &o.Item
 	if c.Output != nil {
 		out, cut := visible(*c.Output)
+		f.outputRest(o, out)
 		i.VisibleOutput, i.Truncated = &out, cut
+	} else {
+		i.VisibleOutput = nil
 	}
+	// What a failed command printed may not be in its result.
+	i.Truncated = i.Truncated || (c.Streams && status != msp.ItemStatusCompleted && !isReport(deref(c.Output)))
 	i.OutputRef = c.OutputRef
 	if status == msp.ItemStatusFailed && c.Denied != "" {
 		status = msp.ItemStatusRejected
@@ -191,27 +212,32 @@ func (f *Fold) forget(c *call) {
 	delete(f.s.Tasks, c.Task)
 }
 
-// visible is a result as people read it: of a command, what it printed.
-func visible(text string) (out string, truncated bool) {
-	if strings.HasPrefix(text, "{") {
-		var command struct {
-			ChunkID *string `json:"chunk_id"`
-			Output  *string `json:"output"`
-			Cut     bool    `json:"truncated"`
-			Bytes   int64   `json:"original_output_bytes"`
-		}
-		if json.Unmarshal([]byte(text), &command) == nil && command.ChunkID != nil && command.Output != nil {
-			out, cut := clip(*command.Output, maxOutput)
-			return out, cut || command.Cut || command.Bytes > wholeProgress
-		}
-	}
-	return clip(text, maxOutput)
+// commandReport is the result of a command tool (seed 000, Tool call arguments
+// and results).
+type commandReport struct {
+	ChunkID   *string `json:"chunk_id"`
+	Output    *string `json:"output"`
+	Truncated bool    `json:"truncated"`
 }
 
-// wholeProgress is how much output may come at once without a tool leaving
-// something out of what it shows on the way; the item of a longer output says
-// that the pieces need not add up to the whole.
-const wholeProgress = 8 << 10
+func report(text string) (r commandReport, ok bool) {
+	return r, strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &r) == nil && r.ChunkID != nil && r.Output != nil
+}
+
+func isReport(text string) bool {
+	_, ok := report(text)
+	return ok
+}
+
+// visible is a result as people read it: of a command, what it printed.
+func visible(text string) (out string, truncated bool) {
+	r, ok := report(text)
+	if !ok {
+		return clip(text, maxOutput)
+	}
+	text, cut := clip(*r.Output, maxOutput)
+	return text, cut || r.Truncated
+}
 
 func (f *Fold) backgrounded(b event.TaskBackgrounded) {
 	c := f.s.Calls[b.CallID]

@@ -86,6 +86,8 @@ type intent struct {
 type open struct {
 	Item  msp.Item
 	First msp.RecordPosition
+	Seen  int64 // bytes of output that came so far
+	Holed bool  // a piece did not come: no more is shown until the end
 }
 
 // New is the fold of a session of which nothing has been read.

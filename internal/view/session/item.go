@@ -79,7 +79,9 @@ func shown(i msp.Item) msp.Item {
 type reply struct {
 	MessageID, Run string
 	Opened         bool
-	Text           string
+	Text           string // what was shown
+	Seen           int64  // bytes that came
+	Holed          bool   // a fragment did not come: no more is shown until the end
 }
 
 // applyLive takes in what is shown while it happens.
@@ -88,12 +90,12 @@ func (f *Fold) applyLive(r event.Recorded) {
 	case event.OutputDelta:
 		f.outputDelta(b)
 	case event.TaskProgress:
-		if c := f.s.Calls[f.s.Tasks[b.TaskID]]; c != nil && c.Open != nil {
-			f.outputChunk(c.Open, b.Chunk)
+		if c := f.s.Calls[f.s.Tasks[b.TaskID]]; c != nil && c.Open != nil && c.Streams {
+			f.outputChunk(c.Open, b.Offset, b.Chunk)
 		}
 	case event.UserShellOutput:
 		if o := f.s.Shells[b.CommandID]; o != nil {
-			f.outputChunk(o, b.Chunk)
+			f.outputChunk(o, b.Offset, b.Chunk)
 		}
 	}
 }
@@ -109,7 +111,9 @@ func (f *Fold) outputDelta(b event.OutputDelta) {
 		f.s.Reply = &reply{MessageID: b.MessageID, Run: f.cur.Run}
 	}
 	m := f.s.Reply
-	if len(m.Text) >= maxText {
+	m.Holed = m.Holed || b.Offset != m.Seen
+	m.Seen += int64(len(b.Text))
+	if m.Holed || len(m.Text) >= maxText {
 		return
 	}
 	room, _ := clip(b.Text, maxText-len(m.Text))
@@ -149,16 +153,37 @@ func (f *Fold) delta(item, field, text string) {
 	}
 }
 
-// outputChunk shows a piece of an open item's output.
-func (f *Fold) outputChunk(o *open, chunk string) {
+// outputChunk shows a piece of an open item's output. After a piece that did
+// not come nothing is shown, so that what was shown is always a beginning of
+// what is committed.
+func (f *Fold) outputChunk(o *open, offset int64, chunk string) {
+	o.Holed = o.Holed || offset != o.Seen || leavesOut(chunk)
+	o.Seen += int64(len(chunk))
 	so := deref(o.Item.VisibleOutput)
-	chunk, _ = clip(chunk, maxOutput-len(so))
-	if chunk == "" {
+	if chunk, _ = clip(chunk, maxOutput-len(so)); o.Holed || chunk == "" {
 		return
 	}
 	so += chunk
 	o.Item.VisibleOutput = &so
 	f.delta(o.Item.ItemID, "output", chunk)
+}
+
+// leavesOut reports whether a tool says that it left output out before a chunk.
+func leavesOut(chunk string) bool {
+	line, _, cut := strings.Cut(chunk, "\n")
+	return cut && strings.HasPrefix(line, "[") && strings.HasSuffix(line, " bytes not shown]")
+}
+
+// rest shows what was not shown of a text before the record that commits it,
+// so that the pieces make the whole.
+func (f *Fold) rest(item, field, shown, whole string) {
+	tail, ok := strings.CutPrefix(whole, shown)
+	if n := f.s.Last + 1; ok && tail != "" && n < f.cur.Sequence*Stride {
+		f.s.Last = n
+		f.show(msp.NoteItemDelta, &msp.ItemDeltaParams{
+			Position: msp.Position{SessionID: f.s.Session, ViewCursor: Cursor(f.s.Session, n)}, ItemID: item, Field: field, Delta: tail,
+		})
+	}
 }
 
 // dropReply ends a reply that was shown and will not be committed: the attempt
@@ -200,26 +225,13 @@ func (f *Fold) assistantMessage(b event.AssistantMessage) {
 		item.Status, item.FailureReason = msp.ItemStatusCancelled, "the reply broke off"
 	}
 	if m := f.s.Reply; m != nil && m.MessageID == b.MessageID {
-		// A provider may end a message with text that it did not stream.
-		if rest, ok := strings.CutPrefix(text, m.Text); ok && m.Opened && rest != "" {
-			f.lateDelta(m.MessageID, rest)
+		if m.Opened {
+			f.rest(m.MessageID, "text", m.Text, text)
 		}
 		f.s.Reply = nil
 	}
 	f.dropReply(msp.ItemStatusFailed)
 	f.single(item)
-}
-
-// lateDelta shows the rest of a message before the record that commits it.
-func (f *Fold) lateDelta(item, text string) {
-	n := f.s.Last + 1
-	if n >= f.cur.Sequence*Stride {
-		return
-	}
-	f.s.Last = n
-	f.show(msp.NoteItemDelta, &msp.ItemDeltaParams{
-		Position: msp.Position{SessionID: f.s.Session, ViewCursor: Cursor(f.s.Session, n)}, ItemID: item, Field: "text", Delta: text,
-	})
 }
 
 func (f *Fold) summaryCommitted(b event.SummaryCommitted) {
@@ -263,6 +275,7 @@ func (f *Fold) shellCommand(b event.UserShellCommand) {
 func (f *Fold) shellResult(b event.UserShellResult) {
 	o := f.takeShell(b.CommandID)
 	out, cut := clip(b.VisibleOutput, maxOutput)
+	f.outputRest(o, out)
 	o.Item.VisibleOutput, o.Item.Truncated = &out, b.Truncated || cut
 	o.Item.DurationMs = clone(&b.DurationMS)
 	o.Item.ExitCode, o.Item.ExitSignal = number(b.ExitCode), number(b.ExitSignal)
@@ -277,6 +290,13 @@ func (f *Fold) shellResult(b event.UserShellResult) {
 		status = msp.ItemStatusCancelled
 	}
 	f.end(o, status)
+}
+
+// outputRest shows what is missing of an output of which some was shown.
+func (f *Fold) outputRest(o *open, whole string) {
+	if shown := o.Item.VisibleOutput; shown != nil {
+		f.rest(o.Item.ItemID, "output", *shown, whole)
+	}
 }
 
 func (f *Fold) shellRejected(b event.UserShellRejected) {
