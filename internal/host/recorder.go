@@ -44,7 +44,8 @@ type recorder struct {
 	offsets  offsets // where records stand in the log
 	keep     bool    // keep every event in memory, only without a log
 	kept     []event.Recorded
-	ended    bool // nothing more will be shown
+	ended    bool  // nothing more will be shown
+	newest   int64 // sequence of the newest kept event: what the log adds of its own is none
 }
 
 type watching struct {
@@ -85,6 +86,7 @@ func (r *recorder) Record(e event.Event) (event.Recorded, error) {
 	if err != nil {
 		return rec, err
 	}
+	r.newest = rec.Sequence
 	r.show(rec)
 	return rec, nil
 }

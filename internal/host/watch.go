@@ -73,12 +73,9 @@ func (r *recorder) head() int64 {
 	return r.headLocked()
 }
 
-func (r *recorder) headLocked() int64 {
-	if r.log == nil {
-		return r.sequence
-	}
-	return r.log.Sequence()
-}
+// headLocked is the newest kept event, 0 while this process has recorded none:
+// an open session begins with some.
+func (r *recorder) headLocked() int64 { return r.newest }
 
 // follow shows every event after from, those of the log first, until ctx ends,
 // show fails or the recorder ends (ErrClosed). path is the log's.
