@@ -10,6 +10,7 @@ func commands(env *Env) []*cobra.Command {
 		newExportCmd(env),
 		newDriveCmd(env),
 		newLoopCmd(env),
+		newSessionsCmd(env),
 		newAuditCmd(env),
 		newPermissionCmd(env),
 		newTrustCmd(env),

@@ -271,6 +271,30 @@ func (x *Index) List(ctx context.Context, q Query) (Page, error) {
 	return page, err
 }
 
+// All is every session that a query selects. Limit and Cursor of the query are
+// not used.
+func (x *Index) All(ctx context.Context, q Query) ([]Row, error) { return x.Some(ctx, q, 0) }
+
+// Some is the first most sessions that a query selects, page by page; 0 is all
+// of them.
+func (x *Index) Some(ctx context.Context, q Query, most int) ([]Row, error) {
+	var all []Row
+	for q.Cursor = ""; ; {
+		if q.Limit = MaxLimit; most > 0 {
+			q.Limit = min(MaxLimit, most-len(all))
+		}
+		page, err := x.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Rows...)
+		if page.Next == "" || len(all) == most {
+			return all, nil
+		}
+		q.Cursor, q.Wait = page.Next, 0
+	}
+}
+
 // Start begins to bring the index up to date and returns at once.
 func (x *Index) Start() { x.look() }
 

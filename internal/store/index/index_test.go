@@ -180,6 +180,8 @@ func TestQueries(t *testing.T) {
 		"no field":        {Query{Text: &Text{AllOf: []string{"fix"}}}, nil},
 		"no term":         {Query{Text: &Text{Name: true}}, []string{"fix 100% of a_b's tests", "write docs", "Fix the Übung"}},
 		"name":            {Query{Name: "RED-fox"}, []string{"Fix the Übung"}},
+		"named":           {Query{Named: true}, []string{"write docs", "Fix the Übung"}},
+		"beginning of id": {Query{Prefix: three[:30]}, []string{"fix 100% of a_b's tests"}},
 		"words":           {Query{Words: []string{"FIX", "proj"}}, []string{"fix 100% of a_b's tests", "Fix the Übung"}},
 		"together":        {Query{Words: []string{"fix"}, Branches: &Branches{None: true}}, []string{"fix 100% of a_b's tests"}},
 	} {
@@ -221,6 +223,18 @@ func TestPages(t *testing.T) {
 		got = slices.DeleteFunc(got, func(s string) bool { return s == "new" })
 		same(t, fmt.Sprint("pages of ", limit), got, all)
 		x = open(t, root)
+	}
+}
+
+func TestAll(t *testing.T) {
+	root := t.TempDir()
+	for i := range MaxLimit + 7 {
+		addSession(t, root, i, "x")
+	}
+	x := open(t, root)
+	rows, err := x.All(t.Context(), Query{Wait: -1})
+	if err != nil || len(rows) != MaxLimit+7 {
+		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 }
 

@@ -44,7 +44,11 @@ type Query struct {
 	// Words must all occur in the name, the title, the prompts or the workspace.
 	Words []string
 	// Name is a name as it is, in any case.
-	Name   string
+	Name string
+	// Named leaves out sessions without a name.
+	Named bool
+	// Prefix is the beginning of the id.
+	Prefix string
 	Limit  int    `json:"-"` // DefaultLimit when 0, at most MaxLimit
 	Cursor string `json:"-"`
 	// Wait is how long the answer may wait for the index to be brought up to
@@ -167,6 +171,12 @@ func (q *Query) conditions() (*conditions, error) {
 	}
 	if q.Name != "" {
 		c.add("openmuse_name_folded = ?", summary.Fold(q.Name))
+	}
+	if q.Named {
+		c.add("openmuse_name_folded <> ''")
+	}
+	if q.Prefix != "" {
+		c.add("substr(session_id, 1, ?) = ?", len(q.Prefix), strings.ToLower(q.Prefix))
 	}
 	for _, w := range q.Words {
 		w = summary.Fold(w)
