@@ -298,7 +298,7 @@ func (f *Fold) endOrphans() {
 	for _, id := range commands {
 		o := f.takeShell(id)
 		o.Item.FailureReason = "the process that ran it ended"
-		f.end(o, msp.ItemStatusCancelled)
+		f.endWithoutOutput(o, msp.ItemStatusCancelled)
 	}
 	if f.s.Compaction != nil {
 		f.endCompaction(msp.CompactionOutcomeCancelled, "the process that ran it ended")

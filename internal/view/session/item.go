@@ -285,9 +285,9 @@ func (f *Fold) shellResult(b event.UserShellResult) {
 	case "failed":
 		status = msp.ItemStatusFailed
 	case "timed_out":
-		status = msp.ItemStatusTimedOut
+		status, o.Item.Truncated = msp.ItemStatusTimedOut, true // there would have been more
 	case "cancelled":
-		status = msp.ItemStatusCancelled
+		status, o.Item.Truncated = msp.ItemStatusCancelled, true
 	}
 	f.end(o, status)
 }
@@ -302,7 +302,14 @@ func (f *Fold) outputRest(o *open, whole string) {
 func (f *Fold) shellRejected(b event.UserShellRejected) {
 	o := f.takeShell(b.CommandID)
 	o.Item.FailureReason = b.Reason
-	f.end(o, msp.ItemStatusRejected)
+	f.endWithoutOutput(o, msp.ItemStatusRejected)
+}
+
+// endWithoutOutput ends a command whose output was not recorded: what was shown
+// of it is not part of the log.
+func (f *Fold) endWithoutOutput(o *open, status msp.ItemStatus) {
+	o.Item.VisibleOutput, o.Item.Truncated = nil, true
+	f.end(o, status)
 }
 
 // takeShell is the open item of a command, or one that begins here.
