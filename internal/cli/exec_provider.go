@@ -14,7 +14,7 @@ import (
 )
 
 // openProvider builds the model provider. Nothing is sent yet.
-func (r *run) openProvider() error {
+func (r *parts) openProvider() error {
 	s := r.setup
 	r.modelID = s.Model.V
 	if s.Endpoint.Wire == wires.Script {
@@ -73,7 +73,7 @@ func efforts(names []string) []provider.Effort {
 }
 
 // openScript plays --script, or the recorded model of the demo without one.
-func (r *run) openScript() error {
+func (r *parts) openScript() error {
 	name := r.opts.script
 	var f *script.File
 	var err error

@@ -85,6 +85,7 @@ const (
 	ReasonNameTaken       = "name_taken"
 	ReasonModelRefused    = "model_not_available"
 	ReasonShellDisabled   = "shell_disabled"
+	ReasonConfiguration   = "configuration"
 )
 
 func refuse(reason, format string, args ...any) *Refusal {

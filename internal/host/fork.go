@@ -42,7 +42,7 @@ func (h *Hub) Fork(ctx context.Context, c Command, sessionID, lastTurnID string)
 // SideChat opens a side session of a loaded one: it knows what its parent knew
 // and changes nothing there.
 func (h *Hub) SideChat(ctx context.Context, c Command, sessionID string) (*Live, error) {
-	parent, err := h.Loaded(ctx, sessionID)
+	parent, err := h.Loaded(sessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -386,7 +386,7 @@ func (h *Hub) planAgain(ctx context.Context, w Wanted) (Plan, error) {
 
 // Loaded is the session that this hub has open; a Refusal of kind
 // SessionNotLoaded or NoSuchSession otherwise.
-func (h *Hub) Loaded(ctx context.Context, id string) (*Live, error) {
+func (h *Hub) Loaded(id string) (*Live, error) {
 	if l := h.loaded(id); l != nil {
 		return l, nil
 	}
