@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 func commands(env *Env) []*cobra.Command {
 	return []*cobra.Command{
 		newExecCmd(env),
+		newServeCmd(env),
 		newDemoCmd(env),
 		newExportCmd(env),
 		newDriveCmd(env),
