@@ -149,12 +149,16 @@ func (f *Fold) effectTerminal(b event.EffectTerminal) {
 // with its effect.
 func (f *Fold) toolResults(b event.ToolResults) {
 	for _, r := range b.Results {
+		if c := f.s.Calls[r.CallID]; c != nil && !c.Background {
+			c.Output = &r.Text
+		}
+	}
+	f.outputRests()
+	for _, r := range b.Results {
 		c := f.s.Calls[r.CallID]
 		if c == nil || c.Background {
 			continue
 		}
-		text := r.Text
-		c.Output = &text
 		status := msp.ItemStatusCompleted
 		switch {
 		case c.Ended != "":
@@ -169,6 +173,17 @@ func (f *Fold) toolResults(b event.ToolResults) {
 			status = msp.ItemStatusRejected
 		}
 		f.endCall(c, status)
+	}
+}
+
+// outputRests shows what is missing of the outputs that are known. It comes
+// before everything that one record says of several calls.
+func (f *Fold) outputRests() {
+	for _, c := range f.openCalls() {
+		if c.Open != nil && c.Output != nil {
+			out, _ := visible(*c.Output)
+			f.outputRest(c.Open, out)
+		}
 	}
 }
 
@@ -191,7 +206,8 @@ func (f *Fold) endCall(c *call, status msp.ItemStatus) {
 		i.VisibleOutput = nil
 	}
 	// What a failed command printed may not be in its result.
-	i.Truncated = i.Truncated || (c.Streams && status != msp.ItemStatusCompleted && !isReport(deref(c.Output)))
+	broke := status != msp.ItemStatusCompleted || strings.HasPrefix(deref(c.Output), failedPrefix)
+	i.Truncated = i.Truncated || (c.Streams && broke && !isReport(deref(c.Output)))
 	i.OutputRef = c.OutputRef
 	if status == msp.ItemStatusFailed && c.Denied != "" {
 		status = msp.ItemStatusRejected
@@ -261,6 +277,7 @@ func (f *Fold) endRunItems(terminal msp.TurnTerminal) {
 		status = msp.ItemStatusFailed
 	}
 	f.dropReply(status)
+	f.outputRests()
 	f.endApprovals()
 	f.endInputs()
 	for _, c := range f.openCalls() {
@@ -280,6 +297,7 @@ func (f *Fold) endRunItems(terminal msp.TurnTerminal) {
 
 // endOrphans ends what ran beside the turns of a process that is gone.
 func (f *Fold) endOrphans() {
+	f.outputRests()
 	for _, c := range f.openCalls() {
 		if c.Open == nil {
 			f.forget(c)

@@ -296,6 +296,7 @@ func (f *Fold) shellResult(b event.UserShellResult) {
 func (f *Fold) outputRest(o *open, whole string) {
 	if shown := o.Item.VisibleOutput; shown != nil {
 		f.rest(o.Item.ItemID, "output", *shown, whole)
+		o.Item.VisibleOutput = &whole
 	}
 }
 

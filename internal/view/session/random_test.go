@@ -22,7 +22,7 @@ type writer struct {
 	behind []behind // calls in the background
 }
 
-type behind struct{ call, task string }
+type behind struct{ call, task, shown string }
 
 func (w *writer) name(prefix string) string {
 	w.n++
@@ -59,7 +59,7 @@ func session(t *rapid.T) *script {
 		w.add(event.UserShellResult{CommandID: id, TerminalState: "cancelled"})
 	}
 	for _, b := range w.behind {
-		w.finish(b.call, b.task, "done", false)
+		w.finish(b.call, b.task, b.shown+"done", false)
 	}
 	return w.script
 }
@@ -226,7 +226,7 @@ func (w *writer) runCall(call, task, tool string, text *string, failed, backgrou
 	if tool == "bash" && w.chance(20) {
 		w.add(event.TaskBackgrounded{CallID: call, TaskID: task, Initiator: w.pick("user", "timeout")})
 		*background, *text = true, "runs on"
-		w.behind = append(w.behind, behind{call, task})
+		w.behind = append(w.behind, behind{call, task, shown})
 		return
 	}
 	if *failed = *failed || w.chance(20); *failed {
