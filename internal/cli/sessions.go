@@ -58,18 +58,7 @@ func openSessions(env *Env) (*sessionStore, error) {
 		return nil, err
 	}
 	x := index.New(index.Options{Root: paths.Data, Now: env.Now})
-	known := func(ctx context.Context) ([]names.Known, error) {
-		rows, err := x.All(ctx, index.Query{Named: true, Wait: -1})
-		var list []names.Known
-		for _, r := range rows {
-			list = append(list, names.Known{Session: r.ID, Name: r.Name, Source: r.NameSource})
-		}
-		return list, err
-	}
-	return &sessionStore{
-		root: paths.Data, index: x,
-		names: names.New(names.Options{Root: paths.Data, Now: env.Now, Known: known}),
-	}, nil
+	return &sessionStore{root: paths.Data, index: x, names: newNames(x, paths.Data, env.Now)}, nil
 }
 
 func (s *sessionStore) close() error { return errors.Join(s.names.Close(), s.index.Close()) }

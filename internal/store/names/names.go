@@ -54,7 +54,16 @@ type Options struct {
 	// Known is asked once when the database had to be made: the names that are
 	// in the logs, newest first. It may be nil.
 	Known func(context.Context) ([]Known, error)
+	// Logged is the name that a session's log says it has, "" for none; there is
+	// false when there is no such session. It is asked about a name that is
+	// wanted by another session, so that one that was claimed and never written,
+	// or whose session was deleted by hand, becomes free. It may be nil.
+	Logged func(ctx context.Context, session string) (name string, there bool, err error)
 }
+
+// settling is how long a claim is given to come into the log before it is
+// doubted.
+const settling = time.Minute
 
 // Authority gives out names. It opens its files when it is first asked. It is
 // safe for concurrent use, and by several processes.
@@ -236,36 +245,79 @@ func (a *Authority) claim(ctx context.Context, session, name, source, operation 
 		return Change{}, err
 	}
 	c := Change{Session: session, Name: name, Source: source, Operation: operation, Authority: authority}
-	err = a.write(ctx, func(tx *sql.Tx) error {
-		if again, err := repeated(ctx, tx, &c); again || err != nil {
-			return err
+	try := func() error { return a.write(ctx, func(tx *sql.Tx) error { return a.take(ctx, tx, &c) }) }
+	err = try()
+	var taken *TakenError
+	if errors.As(err, &taken) {
+		freed, doubt := a.free(ctx, taken)
+		if doubt != nil {
+			return Change{}, doubt
 		}
-		var holder string
-		err := tx.QueryRowContext(ctx, "SELECT session_id FROM session_name_claims_v2 WHERE name_key = ?", fold(name)).Scan(&holder)
-		switch {
-		case err != nil && !errors.Is(err, sql.ErrNoRows):
-			return err
-		case err == nil && holder != session:
-			return &TakenError{name, holder}
+		if freed {
+			err = try()
 		}
-		var previousSource string
-		err = tx.QueryRowContext(ctx, "SELECT name, source FROM session_name_claims_v2 WHERE session_id = ?", session).Scan(&c.Previous, &previousSource)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
-		now := a.opts.Now().UnixMicro()
-		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session_name_claims_v2 VALUES (?, ?, ?, ?, ?, ?)",
-			session, name, fold(name), source, operation, now); err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO session_name_operations_v2 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			operation, session, c.Previous, previousSource, name, source, pending, now)
-		return err
-	})
+	}
 	if err != nil {
 		return Change{}, fmt.Errorf("name session %s: %w", session, err)
 	}
 	return c, nil
+}
+
+// take makes the claim that c says, and fills in what was before.
+func (a *Authority) take(ctx context.Context, tx *sql.Tx, c *Change) error {
+	if again, err := repeated(ctx, tx, c); again || err != nil {
+		return err
+	}
+	var holder string
+	err := tx.QueryRowContext(ctx, "SELECT session_id FROM session_name_claims_v2 WHERE name_key = ?", fold(c.Name)).Scan(&holder)
+	switch {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return err
+	case err == nil && holder != c.Session:
+		return &TakenError{c.Name, holder}
+	}
+	var previousSource string
+	err = tx.QueryRowContext(ctx, "SELECT name, source FROM session_name_claims_v2 WHERE session_id = ?", c.Session).Scan(&c.Previous, &previousSource)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	now := a.opts.Now().UnixMicro()
+	if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO session_name_claims_v2 VALUES (?, ?, ?, ?, ?, ?)",
+		c.Session, c.Name, fold(c.Name), c.Source, c.Operation, now); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO session_name_operations_v2 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		c.Operation, c.Session, c.Previous, previousSource, c.Name, c.Source, pending, now)
+	return err
+}
+
+// free gives up the claim of a session whose log does not know of it, or that
+// is gone. A claim that was made just now may be on its way into the log.
+func (a *Authority) free(ctx context.Context, t *TakenError) (freed bool, err error) {
+	if a.opts.Logged == nil {
+		return false, nil
+	}
+	name, there, err := a.opts.Logged(ctx, t.Session)
+	if err != nil {
+		return false, fmt.Errorf("look for the name of session %s: %w", t.Session, err)
+	}
+	if there && fold(name) == fold(t.Name) {
+		return false, nil
+	}
+	err = a.write(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, "DELETE FROM session_name_claims_v2 WHERE session_id = ? AND name_key = ? AND claimed_at_us < ?",
+			t.Session, fold(t.Name), a.opts.Now().Add(-settling).UnixMicro())
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		freed = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("free the name of session %s: %w", t.Session, err)
+	}
+	return freed, nil
 }
 
 // repeated answers an operation that was asked for before.

@@ -252,3 +252,33 @@ func TestRace(t *testing.T) {
 		t.Fatalf("%d sessions have the name", won)
 	}
 }
+
+// TestNamesThatNoLogKnows: a claim that never came into the log of its session
+// does not keep a name for ever, nor does a session that is gone.
+func TestNamesThatNoLogKnows(t *testing.T) {
+	ctx := t.Context()
+	now := time.UnixMicro(1)
+	logs := map[string]string{"written": "fox", "never": ""}
+	a := New(Options{Root: t.TempDir(), Now: func() time.Time { return now }, Logged: func(_ context.Context, s string) (string, bool, error) {
+		name, there := logs[s]
+		return name, there, nil
+	}})
+	defer a.Close()
+	for session, name := range map[string]string{"written": "Fox", "never": "hen", "gone": "owl"} {
+		if _, err := a.Claim(ctx, session, name, "op of "+session); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var taken *TakenError
+	for _, name := range []string{"fox", "hen", "owl"} {
+		if _, err := a.Claim(ctx, "other", name, "too early "+name); !errors.As(err, &taken) {
+			t.Errorf("%s at once: %v", name, err)
+		}
+	}
+	now = now.Add(2 * settling)
+	for name, free := range map[string]bool{"fox": false, "hen": true, "owl": true} {
+		if _, err := a.Claim(ctx, "other", name, "later "+name); (err == nil) != free || !free && !errors.As(err, &taken) {
+			t.Errorf("%s later: %v", name, err)
+		}
+	}
+}
