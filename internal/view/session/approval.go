@@ -34,8 +34,11 @@ type approvalFields struct {
 	} `json:"assessment"`
 	Status string `json:"status"`
 
-	Decision  string `json:"decision"`
-	Source    kinded `json:"decision_source"`
+	Decision string `json:"decision"`
+	Source   struct {
+		Kind      string `json:"kind"`
+		CommandID string `json:"openmuse_command_id"`
+	} `json:"decision_source"`
 	Result    string `json:"policy_result"`
 	Amendment *struct {
 		Durability  string `json:"durability"`
@@ -43,15 +46,10 @@ type approvalFields struct {
 	} `json:"amendment"`
 
 	ChoiceID       string `json:"openmuse_choice_id"`
-	CommandID      string `json:"openmuse_command_id"`
 	JudgeEscalated bool   `json:"openmuse_judge_escalated"`
 	ProtectedWrite bool   `json:"openmuse_protected_write"`
 	Reason         string `json:"openmuse_reason"`
 	SourceIndex    int64  `json:"openmuse_source_index"`
-}
-
-type kinded struct {
-	Kind string `json:"kind"`
 }
 
 type approvalSubject struct {
@@ -222,7 +220,7 @@ func (f *Fold) decided(e approvalFields) {
 		by = msp.ApprovalResolvedByPolicy
 	}
 	p := f.resolved(a, e.Decision, e.Result, by)
-	p.DecidedByCommandID = e.CommandID
+	p.DecidedByCommandID = e.Source.CommandID
 	if e.Amendment != nil {
 		p.Amendment = &msp.ApprovalAmendment{
 			Durability: msp.ApprovalAmendmentDurability(e.Amendment.Durability), RulePreview: e.Amendment.RulePreview,

@@ -21,8 +21,8 @@ const requested = `{"kind":"requested","pending_action_id":"appr-1","tool_call_i
 "available_choices":[{"choice_id":"allow_once","label":"Allow once","decision":"approved","scope":"once"},
 {"choice_id":"abort","label":"Reject","decision":"abort","scope":"once","accepts_feedback":true}],"presentation_phase":"initial"}`
 
-const decidedAllow = `{"kind":"decision_applied","pending_action_id":"appr-1","decision":"approvedForSession","decision_source":{"kind":"user"},"policy_result":"allow",
-"amendment":{"durability":"session","rule_preview":"git push"},"openmuse_command_id":"cmd-9"}`
+const decidedAllow = `{"kind":"decision_applied","pending_action_id":"appr-1","decision":"approvedForSession","decision_source":{"kind":"user","openmuse_command_id":"cmd-9"},"policy_result":"allow",
+"amendment":{"durability":"session","rule_preview":"git push"}}`
 
 const decidedAbort = `{"kind":"decision_applied","pending_action_id":"appr-1","decision":"abort","decision_source":{"kind":"user"},"policy_result":"deny","amendment":null}`
 
