@@ -215,7 +215,7 @@ func TestHistoryLadder(t *testing.T) {
 func TestMemoryDoesNotGrow(t *testing.T) {
 	v := NewView(testSession, Limits{Window: 64 << 10})
 	size := func() int {
-		raw, err := v.Fold().Save()
+		raw, err := ViewOf(v.Fold(), Limits{}).Save()
 		if err != nil {
 			t.Fatal(err)
 		}

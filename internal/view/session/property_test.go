@@ -62,15 +62,15 @@ func TestLiveAndReplayedViewsAreOne(t *testing.T) {
 		at := rapid.IntRange(0, len(log)).Draw(rt, "saved at")
 		first := New(testSession)
 		head := lines(rt, applyAll(first, log[:at]), false)
-		saved, err := first.Save()
+		saved, err := ViewOf(first, Limits{}).Save()
 		if err != nil {
 			rt.Fatal(err)
 		}
-		second, err := Restore(saved)
+		second, err := Restore(saved, Limits{})
 		if err != nil {
 			rt.Fatal(err)
 		}
-		got := append(head, lines(rt, applyAll(second, log[at:]), false)...)
+		got := append(head, lines(rt, applyAll(second.Fold(), log[at:]), false)...)
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("saved at %d, it goes on differently:\n%s", at, diff)
 		}

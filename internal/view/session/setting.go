@@ -138,12 +138,12 @@ func (f *Fold) permissionProfile(b event.PermissionProfile) {
 }
 
 func (f *Fold) approvalMode(b event.ApprovalModeChanged) {
-	f.s.Mode = msp.EffectiveApprovalModeState{
-		Mode: msp.ApprovalMode(b.Mode), Source: msp.ApprovalModeSource(b.Source), LastCommandID: named(b.CommandID),
+	m := &f.s.Mode
+	m.Mode, m.Source = msp.ApprovalMode(b.Mode), msp.ApprovalModeSource(b.Source)
+	if m.Source != msp.ApprovalModeSourceApprovalReconfigure {
+		return // what it starts with is nobody's change
 	}
-	if f.s.Mode.Source != msp.ApprovalModeSourceApprovalReconfigure {
-		return
-	}
+	m.LastCommandID = named(b.CommandID)
 	f.say(msp.NoteSessionApprovalModeChanged, &msp.SessionApprovalModeChangedParams{
 		Durable: f.here(), CommandID: b.CommandID, ClientName: b.ClientName, Mode: f.s.Mode.Mode, Source: f.s.Mode.Source,
 	})

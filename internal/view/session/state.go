@@ -1,12 +1,7 @@
 package session
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/msp"
 )
@@ -16,6 +11,10 @@ func (f *Fold) SessionID() string { return f.s.Session }
 
 // Sequence is the newest record taken in, 0 before the first.
 func (f *Fold) Sequence() int64 { return f.s.Sequence }
+
+// Record is the newest record taken in that is an event. A log that has
+// another one in its place is another log.
+func (f *Fold) Record() msp.RecordPosition { return f.s.Record }
 
 // Head is the number of the newest durable notification, 0 before the first.
 func (f *Fold) Head() int64 { return f.s.Head }
@@ -224,58 +223,4 @@ func (f *Fold) openItems() []msp.Item {
 		out = append(out, m.item())
 	}
 	return out
-}
-
-// savedVersion changes with every change of what a record says to viewers or of
-// what a fold remembers.
-const savedVersion = 1
-
-type saved struct {
-	Version int   `json:"version"`
-	State   state `json:"state"`
-}
-
-// ErrSaved is returned for a saved fold that this build cannot go on from; the
-// log has to be folded from its beginning.
-var ErrSaved = errors.New("the saved view is of another build or damaged")
-
-// Save writes down the fold, so that a long log need not be folded again. The
-// form is ours and may be thrown away at any time.
-func (f *Fold) Save() ([]byte, error) {
-	out, err := json.Marshal(saved{savedVersion, f.s}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return nil, fmt.Errorf("save the view of session %s: %w", f.s.Session, err)
-	}
-	return out, nil
-}
-
-// Restore is a fold as it was saved. Records after [Fold.Sequence] continue it.
-func Restore(data []byte) (*Fold, error) {
-	var in saved
-	if err := json.Unmarshal(data, &in); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSaved, err)
-	}
-	if in.Version != savedVersion || in.State.Session == "" {
-		return nil, fmt.Errorf("%w: version %d", ErrSaved, in.Version)
-	}
-	f := New(in.State.Session)
-	fresh := f.s
-	f.s = in.State
-	// Empty maps may come back as nil.
-	if f.s.Intents == nil {
-		f.s.Intents = fresh.Intents
-	}
-	if f.s.Calls == nil {
-		f.s.Calls = fresh.Calls
-	}
-	if f.s.Tasks == nil {
-		f.s.Tasks = fresh.Tasks
-	}
-	if f.s.Shells == nil {
-		f.s.Shells = fresh.Shells
-	}
-	if f.s.BoundaryMark == nil {
-		f.s.BoundaryMark = fresh.BoundaryMark
-	}
-	return f, nil
 }

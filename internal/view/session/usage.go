@@ -37,6 +37,9 @@ func sum(a, b *int64) *int64 {
 // modelCompleted counts what a model call used. Tokens read from a cache are
 // part of the input: our providers report them so.
 func (f *Fold) modelCompleted(b event.ModelCompleted) {
+	if b.Usage == (event.Usage{}) && b.CostMicros == nil {
+		return // the provider reports no usage
+	}
 	u := tokenUsage(b.Usage)
 	if r := f.s.Run; r != nil && r.ID == f.cur.Run {
 		if r.Usage == nil {

@@ -13,10 +13,10 @@ import (
 
 // Kept is a durable notification in its encoded form.
 type Kept struct {
-	Method string
-	Params jsontext.Value
-	Number int64
-	At     int64 // µs, of the record
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+	Number int64          `json:"number"`
+	At     int64          `json:"at"` // µs, of the record
 }
 
 // Keep encodes a notification.
