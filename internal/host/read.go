@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -104,7 +105,7 @@ func readEvents(path string, offset, from, to int64, show func(event.Recorded) e
 		}
 		return nil
 	})
-	if err == errEnough { //nolint:errorlint // our own value, returned as it is
+	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err

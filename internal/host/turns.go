@@ -238,7 +238,7 @@ func (l *Live) Steer(ctx context.Context, c Command, expected string, t TurnRequ
 		case words != nil && l.turn.inbox.put(words.notice(c.ID)):
 			l.steerEffort(t.Effort)
 			return TurnAck{TurnID: expected, Disposition: Steered}, nil
-		case l.turn == nil || l.turn.id == "":
+		case l.turn == nil || l.turn.id == "" || l.turn.id == expected:
 			return TurnAck{}, refuse(ReasonMissingRun, "no turn is running")
 		}
 		return TurnAck{}, refuse(ReasonInvalidTarget, "turn %s is not the running turn", oneLine(expected, 64))
