@@ -193,9 +193,11 @@ func (t *turn) open(p Prompt) error {
 	for i, s := range specs {
 		names[i] = s.Name
 	}
+	soft, hard := t.thresholds()
 	for _, body := range []event.Body{
 		event.RunStarted{Prompt: p.Text, Images: p.Images},
 		event.RequestConfigured{
+			ContextLimit: t.Model.ContextLimit, SoftThreshold: soft, HardThreshold: hard,
 			BaseInstructions: t.Instructions, BaseSource: "built_in", Context: orEmpty(t.Context),
 			Effort: string(t.Effort), Reminders: []string{},
 			Toolset: event.Toolset{ActiveTools: names, Mode: "explicit", Source: "run"},

@@ -13,9 +13,14 @@ type RequestConfigured struct {
 	BaseInstructions string           `json:"base_instructions"`
 	BaseSource       string           `json:"base_instructions_source"`
 	Context          []ContextMessage `json:"run_context_messages"`
-	Effort           string           `json:"reasoning_effort,omitempty"`
-	Reminders        []string         `json:"reminder_roster"`
-	Toolset          Toolset          `json:"toolset"`
+	// ContextLimit is the model's window in tokens, the thresholds are where
+	// compaction begins and where it must have happened; 0 is unknown.
+	ContextLimit  int64    `json:"openmuse_context_limit,omitzero"`
+	SoftThreshold int64    `json:"openmuse_soft_threshold,omitzero"`
+	HardThreshold int64    `json:"openmuse_hard_threshold,omitzero"`
+	Effort        string   `json:"reasoning_effort,omitempty"`
+	Reminders     []string `json:"reminder_roster"`
+	Toolset       Toolset  `json:"toolset"`
 }
 
 // ContextMessage is one block of context put before the conversation.

@@ -117,18 +117,13 @@ type Reference struct {
 // session and "replay" on a continued one.
 type ModelConfigured struct {
 	sessionFact
-	CommandID string `json:"command_id"`
-	// ContextLimit is the model's window in tokens, the two thresholds are
-	// where compaction begins and where it must have happened; 0 is unknown.
-	ContextLimit  int64     `json:"openmuse_context_limit,omitzero"`
-	HardThreshold int64     `json:"openmuse_hard_threshold,omitzero"`
-	SoftThreshold int64     `json:"openmuse_soft_threshold,omitzero"`
-	DisplayLabel  string    `json:"display_label"`
-	ModelID       string    `json:"model_id"`
-	ProfileID     *string   `json:"profile_id"`
-	ProviderID    string    `json:"provider_id"`
-	RunStream     StreamRef `json:"run_stream"`
-	Source        string    `json:"source"`
+	CommandID    string    `json:"command_id"`
+	DisplayLabel string    `json:"display_label"`
+	ModelID      string    `json:"model_id"`
+	ProfileID    *string   `json:"profile_id"`
+	ProviderID   string    `json:"provider_id"`
+	RunStream    StreamRef `json:"run_stream"`
+	Source       string    `json:"source"`
 }
 
 // IntentAccepted is a prompt that the session took on: once it is durable the

@@ -299,6 +299,9 @@ func (f *Fold) endRunItems(terminal msp.TurnTerminal) {
 func (f *Fold) endOrphans() {
 	f.outputRests()
 	for _, c := range f.openCalls() {
+		if f.s.Run != nil && c.Run == f.s.Run.ID && !c.Background {
+			continue // the run that was cut off will be brought to its end
+		}
 		if c.Open == nil {
 			f.forget(c)
 			continue
@@ -318,7 +321,7 @@ func (f *Fold) endOrphans() {
 		o.Item.FailureReason = "the process that ran it ended"
 		f.endWithoutOutput(o, msp.ItemStatusCancelled)
 	}
-	if f.s.Compaction != nil {
+	if o := f.s.Compaction; o != nil && (f.s.Run == nil || deref(o.Item.TurnID) != f.s.Run.ID) {
 		f.endCompaction(msp.CompactionOutcomeCancelled, "the process that ran it ended")
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/openmuse/muse/internal/agent"
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/msp"
 )
@@ -107,7 +108,7 @@ func TestApprovalWithoutACall(t *testing.T) {
 func TestUsageAndPressure(t *testing.T) {
 	cost := int64(1_500_000)
 	s := newScript().turn("t1", "x").add(
-		event.ModelConfigured{ModelID: "m", ContextLimit: 1000, SoftThreshold: 200, HardThreshold: 400},
+		event.RequestConfigured{ContextLimit: 1000, SoftThreshold: 200, HardThreshold: 400},
 		event.ModelCompleted{Model: "m", Finish: "tool_calls", DurationMS: 7, CostMicros: &cost, Usage: event.Usage{InputTokens: 100, OutputTokens: 10, CachedTokens: 40, CacheReadTokens: 40}},
 		event.ModelCompleted{Model: "m", Usage: event.Usage{InputTokens: 390, OutputTokens: 10, ReasoningTokens: 5}},
 	).end("completed")
@@ -214,5 +215,33 @@ func TestRowAndState(t *testing.T) {
 		if err := msp.CheckType([]byte(encoded(t, v)), typeOf2(v)); err != nil {
 			t.Errorf("%T: %v", v, err)
 		}
+	}
+}
+
+// TestARunWhoseProcessEnded: recovery's records bring the turn to an end that
+// clients can tell from one that somebody stopped.
+func TestARunWhoseProcessEnded(t *testing.T) {
+	s := newScript().begin(false).turn("t1", "x").add(event.ToolCalls{Calls: []event.ToolCall{{CallID: "c", Name: "bash", Args: "{}"}}}).start("c", "task-1", "bash")
+	conv := agent.NewConversation()
+	for _, r := range s.events {
+		conv.Apply(r)
+	}
+	left := conv.Interrupted()
+	s.begin(true)
+	for _, e := range left {
+		s.run = e.Run
+		s.add(e.Body)
+	}
+	f := New(testSession)
+	notes := fold(t, f, s.events)
+	if i := find[msp.ItemCompletedParams](t, notes).Item; i.Status != msp.ItemStatusCancelled || !strings.Contains(deref(i.VisibleOutput), "interrupted") {
+		t.Errorf("call %+v", i)
+	}
+	p := find[msp.TurnCompletedParams](t, notes)
+	if p.Terminal != msp.TurnTerminalFailed || p.Error != nil || p.Reason != crashInferred {
+		t.Errorf("turn %+v", p)
+	}
+	if f.ActiveTurn() != nil || f.LastTurn().Reason != crashInferred {
+		t.Errorf("active %+v, last %+v", f.ActiveTurn(), f.LastTurn())
 	}
 }

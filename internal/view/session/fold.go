@@ -193,8 +193,12 @@ func (f *Fold) apply(r event.Recorded) {
 		f.compactionInstalled(b)
 	case event.CompactionSettled:
 		f.compactionSettled(b)
+	case event.RequestConfigured:
+		f.s.Window, f.s.Soft, f.s.Hard = b.ContextLimit, b.SoftThreshold, b.HardThreshold
 	case event.CompactionCandidate:
-		f.s.Soft, f.s.Hard = b.Strategy.Soft, b.Strategy.Hard
+		if b.Strategy.Soft > 0 {
+			f.s.Soft, f.s.Hard = b.Strategy.Soft, b.Strategy.Hard
+		}
 	default:
 		f.applySetting(r)
 	}

@@ -209,7 +209,7 @@ func TestDialogues(t *testing.T) {
 				event.WorkspaceBranch{Reference: event.Reference{Kind: "detached", Name: "abc"}, VCS: "git", WorkspaceRoot: "/w"},
 				event.SideOpened{CommandID: "c", SideSessionID: "side"},
 			).turn("t1", "x").add(event.TodoSnapshot{Revision: 1, Items: []event.TodoItem{{Status: "in_progress", Text: "do"}}},
-				event.ModelConfigured{ModelID: "m2", ProviderID: "p", ContextLimit: 100, SoftThreshold: 20, HardThreshold: 40},
+				event.RequestConfigured{ContextLimit: 100, SoftThreshold: 20, HardThreshold: 40},
 				event.ModelCompleted{Model: "m2", Usage: event.Usage{InputTokens: 20, OutputTokens: 5}}).end("completed"),
 			[]string{
 				"session/approvalModeChanged", "session/modelChanged", "session/modelRouteUnserved", "session/reasoningEffortChanged",

@@ -236,12 +236,8 @@ func (f *Fold) assistantMessage(b event.AssistantMessage) {
 
 func (f *Fold) summaryCommitted(b event.SummaryCommitted) {
 	item := f.reasoningItem(b.MessageID, b.ItemID)
-	for _, part := range strings.Split(b.Text, "\n\n") {
-		cut := false
-		part, cut = clip(part, maxText)
-		item.Summary = append(item.Summary, part)
-		item.Truncated = item.Truncated || cut
-	}
+	text, cut := clip(b.Text, maxText)
+	item.Summary, item.Truncated = strings.Split(text, "\n\n"), cut
 	f.single(item)
 }
 
@@ -272,7 +268,11 @@ func (f *Fold) shellCommand(b event.UserShellCommand) {
 	})
 }
 
+// shellResult ends a command. One that is not open has ended with its process.
 func (f *Fold) shellResult(b event.UserShellResult) {
+	if f.s.Shells[b.CommandID] == nil {
+		return
+	}
 	o := f.takeShell(b.CommandID)
 	out, cut := clip(b.VisibleOutput, maxOutput)
 	f.outputRest(o, out)

@@ -83,7 +83,6 @@ func (f *Fold) metadata(b event.Metadata) {
 // modelConfigured is what a run uses. A session that is opened with another
 // model than it had says so with its next run.
 func (f *Fold) modelConfigured(b event.ModelConfigured) {
-	f.s.Window, f.s.Soft, f.s.Hard = b.ContextLimit, b.SoftThreshold, b.HardThreshold
 	if b.ModelID == "" {
 		return
 	}

@@ -139,8 +139,20 @@ func (f *Fold) stepBudget(b event.StepBudget) {
 	}
 }
 
+// processEnded is the reason that recovery gives to a run whose process did not
+// live to end it. Clients are told of a failure without an error then (MSP.md
+// 13, LastTurn).
+const (
+	processEnded  = "interrupted: the process ended before the run did"
+	crashInferred = "crash_inferred"
+)
+
 func (f *Fold) runTerminal(b event.RunTerminal) {
 	terminal := msp.TurnTerminal(b.Terminal)
+	crashed := terminal == msp.TurnTerminalCancelled && deref(b.Reason) == processEnded
+	if crashed {
+		terminal, b.Reason = msp.TurnTerminalFailed, named(crashInferred)
+	}
 	f.endRunItems(terminal)
 	r := f.s.Run
 	if r == nil || r.ID != f.cur.Run {
@@ -156,7 +168,7 @@ func (f *Fold) runTerminal(b event.RunTerminal) {
 	if b.Reason != nil {
 		p.Reason = *b.Reason
 	}
-	if terminal == msp.TurnTerminalFailed {
+	if terminal == msp.TurnTerminalFailed && !crashed {
 		p.Error = turnError(r, b)
 	}
 	f.s.Turns++
