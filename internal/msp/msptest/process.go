@@ -109,6 +109,9 @@ func (p *Process) Kill() (Exit, error) {
 	}
 }
 
+// PID is the id of the host's process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Stderr is what the host said to people so far.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
