@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmuse/muse/internal/agent"
@@ -29,6 +30,7 @@ type Live struct {
 	broken   error // the log failed: nothing can be recorded any more
 
 	turn     *running
+	over     atomic.Pointer[string] // the turn whose end was recorded last
 	next     string // a queued turn that goes before the others
 	late     []event.Recorded
 	wishes   []agent.CompactionWish
@@ -58,7 +60,13 @@ func newLive(h *Hub, s *Session) *Live {
 		shells: map[string]context.CancelFunc{}, tasks: tasks{running: map[string]context.CancelCauseFunc{}},
 	}
 	l.asks = newAsks(l)
-	s.rec.watch(func(r event.Recorded) error { l.asks.observe(r); return nil }, nil)
+	s.rec.watch(func(r event.Recorded) error {
+		if _, over := r.Body.(event.RunTerminal); over {
+			l.over.Store(&r.Run)
+		}
+		l.asks.observe(r)
+		return nil
+	}, nil)
 	return l
 }
 

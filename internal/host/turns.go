@@ -24,6 +24,9 @@ func (l *Live) Submit(ctx context.Context, c Command, t TurnRequest) (TurnAck, e
 	default:
 		return TurnAck{}, badParams("ifBusy: %q is none of queue, steer and replace", oneLine(t.IfBusy, 40))
 	}
+	if err := l.settled(ctx); err != nil {
+		return TurnAck{}, err
+	}
 	if l.full(c) {
 		return TurnAck{}, &Refusal{Kind: TooManyQueued, Message: fmt.Sprintf("%d prompts wait in this session already", maxQueued)}
 	}
@@ -52,6 +55,23 @@ func (l *Live) Submit(ctx context.Context, c Command, t TurnRequest) (TurnAck, e
 		}
 		return l.admit(in, "chat")
 	})
+}
+
+// settled waits until a turn whose end was shown is out of the way, so that who
+// saw it end finds the session idle.
+func (l *Live) settled(ctx context.Context) error {
+	l.mu.Lock()
+	t := l.turn
+	l.mu.Unlock()
+	if over := l.over.Load(); t == nil || over == nil || *over != t.id {
+		return nil
+	}
+	select {
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // admit records a prompt and starts its turn, or queues it behind the one that
