@@ -122,7 +122,7 @@ func (s *Session) open() (Report, error) {
 	if err != nil {
 		return report, err
 	}
-	if err := s.place.Lock(s.opts.Program); err != nil {
+	if err := lock(s.place, s.opts.Program); err != nil {
 		return report, err
 	}
 	if err := s.openLog(&report); err != nil {
@@ -131,6 +131,26 @@ func (s *Session) open() (Report, error) {
 	s.trace = store.NewTrace(s.place.Dir)
 	slog.New(s.trace).Info("session opened", "id", s.id, "resumed", s.resumed, "provider", s.opts.Provider, "model", s.opts.Model)
 	return report, nil
+}
+
+// A process that is killed while it starts a program lives on in that program
+// for a moment, and so do its locks.
+const (
+	lockTries = 100
+	lockPause = 10 * time.Millisecond
+)
+
+// lock takes the lease of a session. A holder that is gone is waited for, a
+// moment; one that lives is not.
+func lock(place *store.Session, program string) error {
+	for try := 1; ; try++ {
+		err := place.Lock(program)
+		var used *journal.InUseError
+		if err == nil || try == lockTries || !errors.As(err, &used) || used.Holder.PID != 0 {
+			return err
+		}
+		time.Sleep(lockPause)
+	}
 }
 
 // openLog opens the log of a session that has one. A directory without a log

@@ -31,7 +31,7 @@ type Live struct {
 
 	turn     *running
 	over     atomic.Pointer[string] // the turn whose end was recorded last
-	next     string // a queued turn that goes before the others
+	next     string                 // a queued turn that goes before the others
 	late     []event.Recorded
 	wishes   []agent.CompactionWish
 	settings agent.Settings
