@@ -47,12 +47,12 @@ CREATE TABLE stable_ids (
 CREATE INDEX stable_ids_line ON stable_ids (kind, line_start);
 CREATE TABLE openmuse_meta (key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO openmuse_meta VALUES ('schema', '1');
-`
+` + replaySchema
 
 func options() sqldb.Options {
 	return sqldb.Options{
 		Schema: schema,
-		Marker: `SELECT r.raw_sha256, s.stable_id, p.anchor_sha256, m.value
-			FROM retained_records r, stable_ids s, source_snapshot p, openmuse_meta m LIMIT 0`,
+		Marker: `SELECT r.raw_sha256, s.stable_id, p.anchor_sha256, m.value, k.survives, o.hash_state, n.records
+			FROM retained_records r, stable_ids s, source_snapshot p, openmuse_meta m, openmuse_kept k, openmuse_position o, openmuse_runs n LIMIT 0`,
 	}
 }

@@ -83,16 +83,21 @@ func update(ctx context.Context, d *sqldb.DB, log *os.File, session string) erro
 	if err != nil && !errors.Is(err, ErrStale) {
 		return err
 	}
+	var follow *follow
+	if fits {
+		follow, err = goOn(ctx, d)
+		fits = !errors.Is(err, ErrStale)
+	}
 	if !fits {
 		snap = snapshot{}
-		if err := d.Write(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, "DELETE FROM source_snapshot; DELETE FROM retained_records; DELETE FROM stable_ids")
-			return err
-		}); err != nil {
-			return err
+		if follow, err = newFollow(Position{}); err == nil {
+			err = clearAll(ctx, d)
 		}
 	}
-	w := &writer{ctx: ctx, db: d, log: log, session: session, base: snap.length, modified: info.ModTime().UnixNano()}
+	if err != nil {
+		return err
+	}
+	w := &writer{ctx: ctx, db: d, log: log, session: session, base: snap.length, modified: info.ModTime().UnixNano(), follow: follow}
 	size := info.Size() - snap.length
 	err = journal.ScanLines(io.NewSectionReader(log, snap.length, size), func(raw []byte, at int64) error {
 		if at+int64(len(raw)) == size {
@@ -104,6 +109,26 @@ func update(ctx context.Context, d *sqldb.DB, log *os.File, session string) erro
 		return err
 	}
 	return w.flush()
+}
+
+// goOn follows a log from where the index ends.
+func goOn(ctx context.Context, d *sqldb.DB) (f *follow, err error) {
+	err = d.Read(func(db *sql.DB) error {
+		p, err := readPosition(ctx, db.QueryRowContext)
+		if err == nil {
+			f, err = newFollow(p)
+		}
+		return err
+	})
+	return f, err
+}
+
+func clearAll(ctx context.Context, d *sqldb.DB) error {
+	return d.Write(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM source_snapshot; DELETE FROM retained_records; DELETE FROM stable_ids;
+			DELETE FROM openmuse_kept; DELETE FROM openmuse_runs; DELETE FROM openmuse_position`)
+		return err
+	})
 }
 
 // row is a line or a part of one to be written.
@@ -124,6 +149,7 @@ type writer struct {
 	session  string
 	base     int64 // up to where the index goes
 	modified int64
+	follow   *follow
 
 	rows    []row
 	bytes   int64
@@ -136,6 +162,7 @@ func (w *writer) line(raw []byte, at int64) error {
 	}
 	w.through = at + int64(len(raw)) + 1
 	w.bytes += int64(len(raw))
+	w.follow.raw(raw)
 	v, err := record.Scan(raw)
 	if err == nil { // a line that is none of ours has no row
 		l := Line{Start: at, End: at + int64(len(raw)), SHA256: sha256.Sum256(raw)}
@@ -144,6 +171,11 @@ func (w *writer) line(raw []byte, at int64) error {
 			w.frame(raw, l)
 		default:
 			l.EventID, l.Sequence = record.Text(v.ID), v.Sequence
+			if v.Kind == record.KindMarker {
+				w.follow.record(v.Sequence, 0)
+			} else {
+				w.follow.envelope(raw, &v, l)
+			}
 			w.rows = append(w.rows, row{line: l, kind: record.Text(v.StreamKind), stream: record.Text(v.StreamID), ids: idsOf(&v)})
 		}
 	}
@@ -165,8 +197,10 @@ func (w *writer) frame(raw []byte, l Line) {
 			continue
 		}
 		l.EventID, l.Sequence = e.ID, e.Sequence
+		w.follow.record(e.Sequence, e.RecordedAt)
 		w.rows = append(w.rows, row{line: l, kind: e.Stream.Kind, stream: e.Stream.ID})
 	}
+	w.follow.kept = append(w.follow.kept, keptLine{line: l, survives: true})
 }
 
 // flush writes what was collected and how far the index goes now, together.
@@ -200,6 +234,9 @@ func (w *writer) flush() error {
 				}
 			}
 		}
+		if err := w.follow.write(w.ctx, tx); err != nil {
+			return err
+		}
 		if _, err := tx.ExecContext(w.ctx, "DELETE FROM source_snapshot"); err != nil {
 			return err
 		}
@@ -211,5 +248,6 @@ func (w *writer) flush() error {
 		return err
 	}
 	w.base, w.rows, w.bytes = w.through, w.rows[:0], 0
+	w.follow.flushed()
 	return nil
 }
