@@ -88,7 +88,7 @@ func (h *home) launch(t *testing.T, args ...string) *msptest.Process {
 		}
 		if t.Failed() {
 			for _, e := range p.Events(0) {
-				t.Logf("%s %.600s", e.Method, e.Raw)
+				t.Logf("%s %.1500s", e.Method, e.Raw)
 			}
 			t.Logf("stderr of the host:\n%s", p.Stderr())
 		}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +21,7 @@ type service struct {
 
 	mu     sync.Mutex
 	bodies []string
+	calls  atomic.Int64  // answers to "log", each of which asks for a line of its own
 	hold   chan struct{} // the rest of the answers to "wait for me" comes when it is closed
 }
 
@@ -79,6 +81,10 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(prompt, "run a command"):
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": "call_1",
 			"arguments": `{"command":"touch made-by-bash && echo from-bash","description":"make a file"}`})
+	case strings.Contains(prompt, "log "):
+		n := s.calls.Add(1)
+		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", n),
+			"arguments": fmt.Sprintf(`{"command":"echo %d >> runs.log","description":"note the run"}`, n)})
 	default:
 		emit(object{"type": "response.output_text.delta", "delta": "hello "})
 		if strings.Contains(prompt, "wait for me") {
