@@ -235,6 +235,21 @@ func (l *live) tail() string {
 	return b.String()
 }
 
+// heard is what was said up to the frame that was looked at last.
+func (l *live) heard() []spoken {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for i, s := range l.said {
+		if s.Dir == "server" {
+			if n++; n == l.next {
+				return slices.Clone(l.said[:i+1])
+			}
+		}
+	}
+	return slices.Clone(l.said)
+}
+
 // await skips frames until one fits.
 func (l *live) await(what string, fits func(frame) bool) frame {
 	l.t.Helper()
@@ -349,13 +364,6 @@ func (m *model) hold(prompts ...string) {
 	}
 }
 
-func (m *model) release(prompt string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.held, prompt)
-	m.released.Broadcast()
-}
-
 func (m *model) releaseAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -401,25 +409,30 @@ type scene struct {
 	// words are the recorded prompts and answers and what is said here instead.
 	words map[string]string
 	reply func(*mockmodel.Call) mockmodel.Reply
-	// before is run before a line of the dialogue, counted from 0.
-	before map[int]func(*replay)
+	// before makes what a recording takes for granted, behind the handshake.
+	before func(*replay)
+	// holds are prompts that the model answers when the reply with this id came.
+	holds        []string
+	releaseAfter string
 	// differs says why the host answers a line in another way than recorded, by
 	// line; the frame is still of the same name.
 	differs map[int]string
 	// absent says why the host does not say a line at all, by line.
 	absent map[int]string
-	// failures are the model calls behind the first one that fail.
-	failures int
+	// failFirst are the model calls that fail at once, failLater those that fail
+	// behind the first one that did not.
+	failFirst, failLater int
 	// otherwise replays what this host does instead of the whole dialogue.
 	otherwise func(t *testing.T)
 	args      []string
+	loose     bool // its order is not fixed: it is no dialogue of our own
 }
 
 func (r *replay) run() {
 	r.t.Helper()
 	for i := 0; i < len(r.lines); i++ {
-		if f := r.scene.before[i]; f != nil {
-			f(r)
+		if i == 3 && r.scene.before != nil {
+			r.scene.before(r)
 		}
 		line := r.lines[i]
 		want := readFrame(r.t, []byte(line.Raw))
@@ -438,6 +451,9 @@ func (r *replay) run() {
 			}
 		}
 		r.hear(i, want)
+		if want.Method == "" && string(want.ID) == r.scene.releaseAfter {
+			r.model.releaseAll()
+		}
 	}
 	if len(r.diffs) > 0 {
 		r.t.Errorf("the host differs from the recording:\n%s", strings.Join(r.diffs, "\n"))
@@ -527,7 +543,7 @@ func (r *replay) learn(want, got frame) {
 // wording. Their types are compared, and whether they are there.
 func free(key string) bool {
 	switch key {
-	case "museHome", "userAgent", "name", "version", "fingerprint", "path", "createdAt", "updatedAt", "recordedAt", "decidedAt",
+	case "museHome", "userAgent", "name", "version", "fingerprint", "path", "createdAt", "updatedAt", "recordedAt", "decidedAt", "lastActivityAt",
 		"durationMs", "timeToFirstTokenMs", "inputTokens", "outputTokens", "cachedTokens", "reasoningTokens", "sequence",
 		"kind of stream", "turnCount", "message", "strategyId", "summarizedThrough", "tokensBefore", "tokensAfter", "retryDelayMs",
 		"visibleOutput", "failureReason", "reason", "rawArgs", "args", "callId", "toolCallId", "label", "rulePreview", "revision",

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/mockmodel"
@@ -73,8 +74,6 @@ func scenes() map[string]scene {
 		"The current deployment is ready for its queued checks.": "That was the first.",
 	}
 	queueAnswers := answers(map[string]string{longRunning: "That was the first.", afterwards: "That was the second."})
-	holdFirst := func(r *replay) { r.model.hold(longRunning) }
-	releaseFirst := func(r *replay) { r.model.release(longRunning) }
 	asking := map[string]string{
 		recordedQuestion: "Which store?", "Database": "Store", "Postgres": "Red", "SQLite": "Blue",
 		"Matches the other services.": "r", "Zero-ops, single node only.": "b", "Choose the database for the new service": askedPrompt,
@@ -84,17 +83,17 @@ func scenes() map[string]scene {
 		"text-run-single-turn":         {words: oneTurn, reply: answers(map[string]string{"How many is it?": "It is four, or five."})},
 		"turn-retry-scheduled": {
 			words: oneTurn, reply: answers(map[string]string{"How many is it?": "It is four, or five."}),
-			before: map[int]func(*replay){6: func(r *replay) { r.model.fail(1) }},
+			failFirst: 1,
 		},
 		"approval-round-trip":      {words: write, reply: calls("write_file", writeArgs, "done")},
 		"approval-deny-round-trip": {words: write, reply: calls("write_file", writeArgs, "Then not.")},
 		"goal-set-round-trip":      {words: map[string]string{"Green the tbh-agent test suite": "Count everything"}},
 		"goal-replayed-command":    {words: map[string]string{"Replay me": "Count everything"}},
 		"pending-command-ack-launch": {
-			words: queue, reply: queueAnswers, before: map[int]func(*replay){6: holdFirst, 12: releaseFirst},
+			words: queue, reply: queueAnswers, holds: []string{longRunning}, releaseAfter: "4",
 		},
 		"turn-unqueued-round-trip": {
-			words: queue, reply: queueAnswers, before: map[int]func(*replay){6: holdFirst, 15: releaseFirst},
+			words: queue, reply: queueAnswers, holds: []string{longRunning}, releaseAfter: "5",
 		},
 		"pending-command-ack-reject": {otherwise: rejectedAfterRestart},
 		"provider-failure-turn": {
@@ -110,27 +109,27 @@ func scenes() map[string]scene {
 				}
 				return mockmodel.Reply{Text: "Here they are."}
 			},
-			before:   map[int]func(*replay){3: func(r *replay) { existing(r, "018f7294-0000-7000-8000-5f0e73500000") }},
-			absent:   map[int]string{10: "a file that is read is shown when it was read"},
-			failures: 3,
+			before:    func(r *replay) { existing(r, "018f7294-0000-7000-8000-5f0e73500000") },
+			absent:    map[int]string{10: "a file that is read is shown when it was read"},
+			failLater: 3,
 		},
 		"model-round-trip": {
-			before: map[int]func(*replay){3: func(r *replay) {
+			before: func(r *replay) {
 				existing(r, "018f7294-0000-7000-8000-5f0e06800000")
 				r.bound["gpt-5.5"], r.bound["openai"] = "muse-wonder-full-1.0", "meta"
-			}},
+			},
 		},
 		"snapshot-suffix-pending-approval": {
 			words: write, reply: calls("write_file", writeArgs, "done"),
-			before: map[int]func(*replay){3: func(r *replay) { waiting(r, recordedSession, writePrompt) }},
+			before: func(r *replay) { waiting(r, recordedSession, writePrompt) },
 		},
 		"userinput-answer-round-trip": {
 			words: asking, reply: calls("request_user_input", questionsArgs, "done"),
-			before: map[int]func(*replay){3: func(r *replay) { waiting(r, recordedAsking, askedPrompt) }},
+			before: func(r *replay) { waiting(r, recordedAsking, askedPrompt) },
 		},
 		"userinput-interrupt-round-trip": {
 			words: asking, reply: calls("request_user_input", questionsArgs, "done"),
-			before: map[int]func(*replay){3: func(r *replay) { waiting(r, recordedAsking, askedPrompt) }},
+			before: func(r *replay) { waiting(r, recordedAsking, askedPrompt) },
 		},
 		"compact-command-round-trip": {
 			reply: func(c *mockmodel.Call) mockmodel.Reply {
@@ -139,11 +138,9 @@ func scenes() map[string]scene {
 				}
 				return mockmodel.Reply{Text: strings.Repeat("Much was said. ", 400)}
 			},
-			before: map[int]func(*replay){
-				3: func(r *replay) { muchSaid(r, recordedSession) },
-				7: releaseFirst,
-			},
+			before: func(r *replay) { muchSaid(r, recordedSession) }, releaseAfter: "10", holds: []string{longRunning},
 			differs: map[int]string{4: "all of this history fits, so it is served"},
+			loose:   true, // whether the model is asked before or after is nobody's promise
 		},
 		"cursor-truncated": {otherwise: func(t *testing.T) {
 			t.Skip("a view of this host is folded from its whole log: no cursor that it gave out is ever too old")
@@ -160,9 +157,6 @@ func gapElsewhere(t *testing.T) {
 // existing makes a session that the dialogue knows by its recorded id.
 func existing(r *replay, recorded string) string {
 	r.t.Helper()
-	if err := os.WriteFile(filepath.Join(r.m.workspace, "notes.txt"), []byte("one line\n"), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
 	root := r.m.workspace
 	result := r.call(msp.MethodSessionStart, msp.SessionStartParams{CommandID: msptest.CommandID(), WorkspaceRoot: &root})
 	id := result["session"].(map[string]any)["sessionId"].(string)
@@ -204,7 +198,6 @@ func muchSaid(r *replay, recorded string) {
 			return f.Method == msp.NoteSessionStatusChanged && f.Params["status"] == "idle"
 		})
 	}
-	r.model.hold(longRunning)
 	r.prompt(id, longRunning)
 	r.await("the turn", func(f frame) bool { return f.Method == msp.NoteSessionStatusChanged && f.Params["status"] == "running" })
 }
@@ -297,8 +290,53 @@ func TestRecordedDialogues(t *testing.T) {
 				sc.otherwise(t)
 				return
 			}
+			said := replayed(t, readDialogue(t, name), sc)
+			if dir := os.Getenv("OPENMUSE_RECORD"); dir != "" && !t.Failed() && !sc.loose {
+				writeDialogue(t, filepath.Join(dir, dialogue+".ndjson"), said)
+			}
+		})
+	}
+}
+
+// TestOwnDialogues replays what this host said when its own dialogues were
+// recorded (OPENMUSE_RECORD=testdata/dialogues with TestRecordedDialogues).
+func TestOwnDialogues(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "dialogues", "*.ndjson"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no dialogues: %v", err)
+	}
+	known := scenes()
+	for _, name := range files {
+		dialogue := strings.TrimSuffix(filepath.Base(name), ".ndjson")
+		t.Run(dialogue, func(t *testing.T) {
+			sc := known[dialogue]
+			sc.before, sc.words, sc.absent, sc.differs = nil, nil, nil, nil
 			replayed(t, readDialogue(t, name), sc)
 		})
+	}
+}
+
+// writeDialogue keeps what was said, without what differs from run to run.
+func writeDialogue(t *testing.T, name string, said []spoken) {
+	t.Helper()
+	var b strings.Builder
+	for _, s := range said {
+		f := readFrame(t, []byte(s.Raw))
+		switch f.Method {
+		case msp.NoteSessionTokenUsage, msp.NoteSessionContextUsage, msp.NoteSessionClosed, msp.NoteSessionBranchChanged:
+			continue
+		}
+		line, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -311,13 +349,18 @@ func replayed(t *testing.T, lines []spoken, sc scene) []spoken {
 	}
 	var mm *model
 	mm = newModel(t, func(c *mockmodel.Call) mockmodel.Reply {
-		if c.Results == 0 && sc.failures > 0 {
-			mm.fail(sc.failures)
-			sc.failures = 0
+		if sc.failLater > 0 {
+			mm.fail(sc.failLater)
+			sc.failLater = 0
 		}
 		return reply(c)
 	})
+	mm.fail(sc.failFirst)
+	mm.hold(sc.holds...)
 	m := newServeMachine(t, mm.url)
+	if err := os.WriteFile(filepath.Join(m.workspace, "notes.txt"), []byte("one line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	r := &replay{live: m.launch(sc.args...), model: mm, lines: lines, scene: sc, bound: map[string]string{}}
 	r.ids = map[string]jsontext.Value{}
 	r.bound[recordedPlace] = m.workspace
@@ -325,7 +368,12 @@ func replayed(t *testing.T, lines []spoken, sc scene) []spoken {
 		r.bound[recorded] = said
 	}
 	r.run()
+	said := r.heard()
 	mm.releaseAll()
 	r.close()
-	return r.said
+	for i, s := range said { // for a recording: this machine's places are nobody's business
+		s.Raw = strings.ReplaceAll(s.Raw, m.workspace, recordedPlace)
+		said[i].Raw = strings.ReplaceAll(s.Raw, m.home, "/home/me")
+	}
+	return said
 }
