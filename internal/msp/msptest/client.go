@@ -20,11 +20,12 @@ import (
 // ErrHostGone says that the host ended the stream.
 var ErrHostGone = errors.New("the host is gone")
 
-// Event is a notification or a request of the host, as it came.
+// Event is a notification or a request of the host, as it came, or an error
+// that answers what the host could not read.
 type Event struct {
-	Method  string
+	Method  string         // empty for an error without id
 	Request bool           // it is a server request; the receipt was sent
-	Params  any            // a pointer to the type of the table, or a jsontext.Value
+	Params  any            // a pointer to the type of the table, a jsontext.Value, or a *msp.Error
 	Raw     jsontext.Value // the params as they came
 	Time    time.Time      // emittedAtMs, zero for requests
 }
@@ -119,6 +120,24 @@ func (c *Client) Send(method string, params any) (func(context.Context) (jsontex
 			return nil, fmt.Errorf("wait for the reply to %s: %w", method, ctx.Err())
 		}
 	}, nil
+}
+
+// Exchange sends a line as it is and waits for the reply to an id.
+func (c *Client) Exchange(ctx context.Context, id msp.RequestId, line string) (jsontext.Value, error) {
+	answer := make(chan reply, 1)
+	c.mu.Lock()
+	c.waiting[id] = answer
+	err := c.write([]byte(line + "\n"))
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-answer:
+		return r.result, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the reply to %s: %w", id, ctx.Err())
+	}
 }
 
 // Notify sends a notification.
@@ -273,14 +292,12 @@ func (c *Client) take(line []byte) {
 		c.answered(f)
 		return
 	}
-	c.events = append(c.events, newEvent(f))
+	c.publish(newEvent(f))
 	if f.ID != nil {
 		if err := c.receipt(*f.ID); err != nil && !errors.Is(err, errSenderClosed) {
 			c.faults = append(c.faults, err)
 		}
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
 }
 
 // receipt answers a server request: the decision itself is a command.
@@ -293,8 +310,11 @@ func (c *Client) receipt(id msp.RequestId) error {
 }
 
 func (c *Client) answered(f frame) {
-	if f.ID == nil {
-		return
+	if f.ID == nil || f.ID.IsNull() {
+		if e, err := refusalOf(f.Error); err == nil {
+			c.publish(Event{Params: e, Raw: f.Error})
+		}
+		return // what cannot be read has no one to go to; the judge has said so
 	}
 	answer, ok := c.waiting[*f.ID]
 	if !ok {
@@ -305,16 +325,31 @@ func (c *Client) answered(f frame) {
 		answer <- reply{result: f.Result}
 		return
 	}
-	var e msp.ErrorObject
-	if err := json.Unmarshal(f.Error, &e); err != nil {
-		answer <- reply{err: fmt.Errorf("read an error: %w", err)}
+	e, err := refusalOf(f.Error)
+	if err != nil {
+		answer <- reply{err: err}
 		return
+	}
+	answer <- reply{err: e}
+}
+
+func refusalOf(raw jsontext.Value) (*msp.Error, error) {
+	var e msp.ErrorObject
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return nil, fmt.Errorf("read an error: %w", err)
 	}
 	refusal := &msp.Error{Code: e.Code, Message: e.Message}
 	if e.Data != nil {
 		refusal.Data = *e.Data
 	}
-	answer <- reply{err: refusal}
+	return refusal, nil
+}
+
+// publish adds an event and wakes those who wait for one.
+func (c *Client) publish(e Event) {
+	c.events = append(c.events, e)
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 func newEvent(f frame) Event {

@@ -37,9 +37,8 @@ const (
 
 // request is a call of the client that waits for its answer.
 type request struct {
-	method    string
+	method    string // empty for a frame that is none
 	commandID string
-	known     bool // the method is in the table
 }
 
 // NewJudge judges a connection from its first frame on.
@@ -70,12 +69,13 @@ type frame struct {
 func (j *Judge) Client(line []byte) {
 	var f frame
 	if json.Unmarshal(line, &f) != nil {
+		j.odd(line)
 		return
 	}
 	if f.Method == msp.NoteInitialized && f.ID == nil && j.phase == greeted {
 		j.phase = open
 	}
-	if f.Method == "" || f.ID == nil {
+	if f.ID == nil || f.Result != nil || f.Error != nil {
 		return
 	}
 	var common struct {
@@ -86,8 +86,7 @@ func (j *Judge) Client(line []byte) {
 	if json.Unmarshal(f.Params, &common) != nil {
 		common.CommandID = ""
 	}
-	_, known := msp.LookupMethod(f.Method)
-	j.waiting[*f.ID] = request{method: f.Method, commandID: common.CommandID, known: known}
+	j.waiting[*f.ID] = request{method: f.Method, commandID: common.CommandID}
 	switch f.Method {
 	case msp.MethodInitialize:
 		j.initializing = *f.ID
@@ -101,6 +100,16 @@ func (j *Judge) Client(line []byte) {
 		delete(j.cursors, common.SessionID)
 		j.folds[common.SessionID] = NewFold()
 		j.folds[common.SessionID].Gap()
+	}
+}
+
+// odd notes a frame that is no request and whose id the host may answer to.
+func (j *Judge) odd(line []byte) {
+	var f struct {
+		ID msp.RequestId `json:"id"`
+	}
+	if json.Unmarshal(line, &f) == nil && !f.ID.IsNull() {
+		j.waiting[f.ID] = request{}
 	}
 }
 
