@@ -47,6 +47,9 @@ type Options struct {
 	CredentialBackend string
 	Cwd               string
 	Now               func() time.Time
+	// IndexFrom is the size in bytes from which a log is continued with the help
+	// of its line index; 0 is 8 MiB.
+	IndexFrom int64
 	// OpenLog replaces the journal's file, for tests that make it fail.
 	OpenLog func(path string, flag int, perm os.FileMode) (journal.File, error)
 }
@@ -73,6 +76,7 @@ type Session struct {
 	conv    *agent.Conversation
 	state   *state
 	resumed bool
+	indexed bool // the log was continued with the help of its line index
 	trace   *store.Trace
 
 	mu       sync.Mutex // guards what goroutines of running tools ask for
@@ -182,6 +186,7 @@ func (s *Session) newRecorder() {
 func (s *Session) openJournal() (journal.OpenReport, error) {
 	opts := s.journalOptions()
 	r := replay{session: s}
+	opts.From = s.replayIndexed(&r)
 	opts.Prepare = prepareRecord
 	opts.OnPrepared = func(line record.Line, p any, offset int64) error {
 		s.rec.offsets.line(line, offset)
@@ -191,9 +196,16 @@ func (s *Session) openJournal() (journal.OpenReport, error) {
 	var found journal.OpenReport
 	var err error
 	s.journal, found, err = journal.Open(s.place.LogPath(), opts)
+	if err != nil && opts.From != nil {
+		// What was derived may be of another build: the log alone counts.
+		r.forget()
+		opts.From = nil
+		s.journal, found, err = journal.Open(s.place.LogPath(), opts)
+	}
 	if err != nil {
 		return found, err
 	}
+	s.indexed = opts.From != nil
 	r.apply(len(r.held))
 	s.rec.log, s.rec.last = s.journal, found.LastRecorded
 	return found, nil
@@ -482,11 +494,21 @@ func (s *Session) Close(exitReason string) error {
 	if err == nil {
 		err = s.journal.Seal()
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), indexTime)
+	defer cancel()
+	s.index(ctx)
 	if closeErr := s.journal.Close(); err == nil {
 		err = closeErr
 	}
-	slog.New(s.trace).Info("session closed", "exit_reason", exitReason, "error", err)
+	s.noteClosed(exitReason, err)
 	return s.release(err)
+}
+
+// note writes a trouble that stops nothing into the session's trace.
+func (s *Session) note(what string, err error) { slog.New(s.trace).Warn(what, "error", err) }
+
+func (s *Session) noteClosed(exitReason string, err error) {
+	slog.New(s.trace).Info("session closed", "exit_reason", exitReason, "error", err)
 }
 
 // Abandon gives back a session on which Begin was not called: nothing was

@@ -14,6 +14,9 @@ type replay struct {
 	session *Session
 	held    []heldRecord // in log order, not yet applied
 	bytes   int          // of their payloads
+	// indexed says that the records come from the line index, which counts the
+	// records of runs by itself.
+	indexed bool
 }
 
 type heldRecord struct {
@@ -50,7 +53,7 @@ func (r *replay) add(p prepared, line record.Line) {
 		// in the log and has no part in the conversation.
 		return
 	}
-	if p.head.Kind == "run" {
+	if p.head.Kind == "run" && !r.indexed {
 		r.session.rec.runs[p.head.Run]++
 	}
 	switch p.head.EventKind {
