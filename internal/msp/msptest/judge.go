@@ -2,6 +2,7 @@ package msptest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -67,6 +68,13 @@ type frame struct {
 // Client notes a frame of the client, which may be wrong on purpose: what cannot
 // be read is passed over.
 func (j *Judge) Client(line []byte) {
+	_, err := msp.NewReader(bytes.NewReader(line)).Next()
+	if over, ok := errors.AsType[*msp.OversizedError](err); ok {
+		if !over.ID.IsNull() {
+			j.waiting[over.ID] = request{}
+		}
+		return
+	}
 	var f frame
 	if json.Unmarshal(line, &f) != nil {
 		j.odd(line)
