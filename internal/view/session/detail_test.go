@@ -166,6 +166,12 @@ func TestApprovalModeAcrossProcesses(t *testing.T) {
 		t.Errorf("mode %+v", got)
 	}
 	n := len(s.events)
+	s.add(event.SessionResumed{CommandID: "c2", Client: &event.Client{Name: "sdk"}})
+	said := find[msp.SessionApprovalModeChangedParams](t, fold(t, f, s.events[n:]))
+	if said.Source != msp.ApprovalModeSourceReplay || said.CommandID != "c2" || said.ClientName != "sdk" || said.Mode != msp.ApprovalModeDenyUnmatched {
+		t.Errorf("said %+v", said)
+	}
+	n = len(s.events)
 	s.add(event.PermissionProfile{Snapshot: event.PermissionSnapshot{Approval: "never"}})
 	if fold(t, f, s.events[n:]); f.ApprovalMode().Mode != msp.ApprovalModeAllowAll {
 		t.Errorf("another profile leaves the mode %+v", f.ApprovalMode())

@@ -14,6 +14,8 @@ func (f *Fold) applySetting(r event.Recorded) {
 		f.s.Client = client(b.Client)
 	case event.SessionOpened:
 		f.opened(b)
+	case event.SessionResumed:
+		f.resumed(b)
 	case event.Metadata:
 		f.metadata(b)
 	case event.ModelConfigured:
@@ -69,6 +71,19 @@ func (f *Fold) opened(b event.SessionOpened) {
 	}
 	f.s.Mode.Source = msp.ApprovalModeSourceReplay
 	f.endOrphans()
+}
+
+// resumed: a client has loaded the session again. That its mode is one from the
+// log is said, because the state of a client's view has to follow ours.
+func (f *Fold) resumed(b event.SessionResumed) {
+	f.s.Mode.Source = msp.ApprovalModeSourceReplay
+	p := &msp.SessionApprovalModeChangedParams{
+		Durable: f.here(), CommandID: b.CommandID, Mode: f.s.Mode.Mode, Source: f.s.Mode.Source,
+	}
+	if b.Client != nil {
+		p.ClientName = b.Client.Name
+	}
+	f.say(msp.NoteSessionApprovalModeChanged, p)
 }
 
 func (f *Fold) metadata(b event.Metadata) {
@@ -138,11 +153,14 @@ func (f *Fold) permissionProfile(b event.PermissionProfile) {
 
 func (f *Fold) approvalMode(b event.ApprovalModeChanged) {
 	m := &f.s.Mode
+	same := m.Mode == msp.ApprovalMode(b.Mode)
 	m.Mode, m.Source = msp.ApprovalMode(b.Mode), msp.ApprovalModeSource(b.Source)
-	if m.Source != msp.ApprovalModeSourceApprovalReconfigure {
-		return // what it starts with is nobody's change
+	switch {
+	case m.Source == msp.ApprovalModeSourceApprovalReconfigure:
+		m.LastCommandID = named(b.CommandID)
+	case m.Source != msp.ApprovalModeSourceReplay, same:
+		return // what a session starts with, or goes on with, is nobody's change
 	}
-	m.LastCommandID = named(b.CommandID)
 	f.say(msp.NoteSessionApprovalModeChanged, &msp.SessionApprovalModeChangedParams{
 		Durable: f.here(), CommandID: b.CommandID, ClientName: b.ClientName, Mode: f.s.Mode.Mode, Source: f.s.Mode.Source,
 	})
