@@ -244,6 +244,9 @@ func (h *Hub) outfit(l *Live, plan Plan, o opening) error {
 	h.mu.Lock()
 	h.live[l.s.id] = l
 	h.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.indexBeside()
 	return nil
 }
 
@@ -490,6 +493,9 @@ func (l *Live) close(ctx context.Context, reason string) error {
 	}
 	for _, cancel := range l.shells {
 		cancel()
+	}
+	if l.indexing != nil {
+		l.indexing()
 	}
 	l.mu.Unlock()
 	if t != nil {

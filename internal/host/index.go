@@ -16,8 +16,13 @@ import (
 // line index: reading a smaller one takes less than opening the index.
 const indexedFrom = 8 << 20
 
-// indexTime bounds how long the end of a session waits for its index.
-const indexTime = 10 * time.Second
+// indexGrowth is after how many bytes more a live session brings its index up
+// to date beside its work.
+const indexGrowth = 16 << 20
+
+// indexTime bounds how long the end of a session waits for its index; as far
+// as that came it counts.
+const indexTime = 2 * time.Second
 
 // replayIndexed takes in the lines of the log that still count, as the line
 // index names them, and returns where to read on; nil when the whole log must
@@ -93,4 +98,23 @@ func (s *Session) index(ctx context.Context) {
 	if err := peerhistory.Update(ctx, s.place.Dir); err != nil && s.trace != nil {
 		s.note("line index not updated", err)
 	}
+}
+
+// indexBeside brings the line index up to date when the log has grown enough.
+// The session's lock is held.
+func (l *Live) indexBeside() {
+	s := l.s
+	if s.journal == nil || l.closing || l.indexing != nil || s.journal.Size() < max(s.indexedFrom(), l.indexed+indexGrowth) {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.indexing = cancel
+	size := s.journal.Size()
+	l.beside.Go(func() {
+		defer cancel()
+		s.index(ctx)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.indexed, l.indexing = size, nil
+	})
 }

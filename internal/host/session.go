@@ -42,7 +42,10 @@ type Live struct {
 
 	tasks  tasks
 	shells map[string]context.CancelFunc
-	beside sync.WaitGroup // a person's commands
+	beside sync.WaitGroup // a person's commands, the indexing
+
+	indexing context.CancelFunc // nil when the line index is not worked on
+	indexed  int64              // size of the log when it was brought up to date
 }
 
 // running is the turn under way, or a compaction between turns (id "").

@@ -173,6 +173,7 @@ func (l *Live) ended(t *running, err error) {
 		l.takeBack(t)
 	}
 	close(t.done)
+	l.indexBeside()
 	l.proceed()
 }
 
