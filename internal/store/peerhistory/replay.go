@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -199,13 +200,24 @@ type keptLine struct {
 	through  int64 // what a summary stands for; 0 for other lines
 }
 
+// keep takes in a line that counts. A summary makes those that it stands for
+// not count any more, here and, with the next flush, in the index.
+func (f *follow) keep(k keptLine) {
+	if k.through > 0 {
+		f.through = max(f.through, k.through)
+		f.kept = slices.DeleteFunc(f.kept, func(old keptLine) bool { return !old.survives && old.line.Sequence <= k.through })
+	}
+	f.kept = append(f.kept, k)
+}
+
 // follow is the part of a writer that follows the state of the session and the
 // place of a reader.
 type follow struct {
-	kept  []keptLine
-	runs  map[string]int64 // records since the last flush
-	at    Position
-	state hash.Hash
+	kept    []keptLine       // since the last flush
+	through int64            // what summaries since the last flush stand for
+	runs    map[string]int64 // records since the last flush
+	at      Position
+	state   hash.Hash
 }
 
 func newFollow(p Position) (*follow, error) {
@@ -257,7 +269,7 @@ func (f *follow) envelope(raw []byte, v *record.View, l Line) {
 	if h.EventKind == "context_compaction_installed" {
 		k.through = summarised(v.Payload)
 	}
-	f.kept = append(f.kept, k)
+	f.keep(k)
 }
 
 // summarised is the place that a summary stands for.
@@ -289,15 +301,19 @@ func (f *follow) checkpoint(raw []byte, l Line) {
 }
 
 // write puts what was followed into a transaction.
-func (f *follow) write(ctx context.Context, tx *sql.Tx) error {
-	for _, k := range f.kept {
-		if k.through > 0 {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM openmuse_kept WHERE survives = 0 AND sequence <= ?", k.through); err != nil {
-				return err
-			}
+func (f *follow) write(ctx context.Context, tx *sql.Tx) (err error) {
+	if f.through > 0 {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM openmuse_kept WHERE survives = 0 AND sequence <= ?", f.through); err != nil {
+			return err
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO openmuse_kept VALUES (?, ?, ?, ?, ?)",
-			k.line.Start, k.line.End, k.line.Sequence, k.survives, k.line.SHA256[:]); err != nil {
+	}
+	insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO openmuse_kept VALUES (?, ?, ?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, insert.Close()) }()
+	for _, k := range f.kept {
+		if _, err := insert.ExecContext(ctx, k.line.Start, k.line.End, k.line.Sequence, k.survives, k.line.SHA256[:]); err != nil {
 			return err
 		}
 	}
@@ -325,6 +341,6 @@ func (f *follow) write(ctx context.Context, tx *sql.Tx) error {
 
 // flushed forgets what a transaction has kept.
 func (f *follow) flushed() {
-	f.kept = f.kept[:0]
+	f.kept, f.through = f.kept[:0], 0
 	clear(f.runs)
 }

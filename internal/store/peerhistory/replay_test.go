@@ -188,3 +188,18 @@ func BenchmarkReplay(b *testing.B) {
 		h.Close()
 	}
 }
+
+func BenchmarkUpdateOfALongSession(b *testing.B) {
+	dir, log := longSession(b, 64<<20)
+	info, err := os.Stat(log)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	for b.Loop() {
+		refresh(b, dir)
+		b.StopTimer()
+		os.Remove(filepath.Join(dir, fileName))
+		b.StartTimer()
+	}
+}

@@ -200,7 +200,7 @@ func (w *writer) frame(raw []byte, l Line) {
 		w.follow.record(e.Sequence, e.RecordedAt)
 		w.rows = append(w.rows, row{line: l, kind: e.Stream.Kind, stream: e.Stream.ID})
 	}
-	w.follow.kept = append(w.follow.kept, keptLine{line: l, survives: true})
+	w.follow.keep(keptLine{line: l, survives: true})
 }
 
 // flush writes what was collected and how far the index goes now, together.
