@@ -42,6 +42,14 @@ const (
 )
 
 func newServeCmd(env *Env) *cobra.Command {
+	if serveSwitchedOff(env) {
+		return &cobra.Command{
+			Use: "serve", Hidden: true, DisableFlagParsing: true, // whatever it is called with (MSP.md 3)
+			RunE: func(*cobra.Command, []string) error {
+				return &ExitError{Code: exitSwitchedOff, Err: errors.New("muse: the session protocol is switched off by MUSE_EXPERIMENTAL_SDK_ENABLED")}
+			},
+		}
+	}
 	opts := &serveOptions{}
 	cmd := &cobra.Command{
 		Use:     "serve [OPTIONS]",
@@ -49,10 +57,7 @@ func newServeCmd(env *Env) *cobra.Command {
 		Long:    serveLong,
 		Example: serveExample,
 		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case serveSwitchedOff(env):
-				return errServeOff()
-			case len(args) > 0:
+			if len(args) > 0 {
 				return serveUsage("unexpected argument %q", args[0])
 			}
 			return nil
@@ -66,27 +71,17 @@ func newServeCmd(env *Env) *cobra.Command {
 		},
 	}
 	opts.register(cmd.Flags())
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if serveSwitchedOff(env) {
-			return errServeOff()
-		}
-		return &UsageError{Command: cmd.CommandPath(), Message: flagErrorText(err)}
-	})
 	return cmd
 }
 
-// serveSwitchedOff reports whether the protocol is switched off; it is looked
-// at before the command line is judged (MSP.md 3).
+// serveSwitchedOff reports whether the protocol is switched off. It is on
+// unless somebody says otherwise.
 func serveSwitchedOff(env *Env) bool {
 	switch strings.ToLower(strings.TrimSpace(env.Getenv("MUSE_EXPERIMENTAL_SDK_ENABLED"))) {
 	case "off", "0", "false":
 		return true
 	}
 	return false
-}
-
-func errServeOff() error {
-	return &ExitError{Code: exitSwitchedOff, Err: errors.New("muse: the session protocol is switched off by MUSE_EXPERIMENTAL_SDK_ENABLED")}
 }
 
 func serveUsage(format string, args ...any) error {

@@ -23,6 +23,9 @@ var _ serve.SessionList = (*sessionRows)(nil)
 // stream of changes and in the next list.
 const listWait = 20 * time.Millisecond
 
+// Start implements serve.SessionList.
+func (r *sessionRows) Start() { r.index.Start() }
+
 // List implements serve.SessionList.
 func (r *sessionRows) List(ctx context.Context, p msp.SessionListParams) (msp.SessionListResult, error) {
 	q := index.Query{Limit: int(*p.Limit), Wait: listWait}

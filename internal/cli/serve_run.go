@@ -56,7 +56,6 @@ func runServe(ctx context.Context, env *Env, opts *serveOptions) error {
 		if s.store, err = openSessions(env); err != nil {
 			return &ExitError{Code: exitConfig, Err: err}
 		}
-		s.store.index.Start()
 		hubOpts.Names = nameClaims{s.store, env}
 	}
 	hub := host.NewHub(hubOpts)

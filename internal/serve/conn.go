@@ -71,6 +71,8 @@ const (
 type conn struct {
 	*Server
 	ctx     context.Context // ends with the connection
+	cancel  context.CancelFunc
+	greeted chan struct{} // closed when the client said initialized
 	out     *outbox
 	lanes   *lanes
 	feeds   *feeds
@@ -94,7 +96,7 @@ type conn struct {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &conn{Server: s, ctx: ctx, lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
+	c := &conn{Server: s, ctx: ctx, cancel: cancel, greeted: make(chan struct{}), lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
 	c.out = newOutbox(out, c.gapFrame)
 	c.feeds = newFeeds(c)
 	stopList := c.watchList()

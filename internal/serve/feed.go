@@ -190,10 +190,14 @@ func (f *feed) show(e event.Recorded) error {
 	if err != nil {
 		return err
 	}
+	row := false
 	for _, n := range notes {
 		f.deliver(n.UnframedViewNotification)
+		row = row || inRow(n.Method)
 	}
-	f.flip()
+	if !f.flip() && row {
+		f.conn.rowChanged(f.view.row(true))
+	}
 	f.moved.Broadcast()
 	return nil
 }
@@ -294,10 +298,11 @@ func (f *feed) detach() {
 
 // flip tells everybody when the session starts or ends running, or waits for
 // something else than before (MSP.md 8, session/statusChanged).
-func (f *feed) flip() {
+// It reports whether it told.
+func (f *feed) flip() bool {
 	status, flags := f.view.status(), f.view.Fold().Attention()
 	if status == f.status && slices.Equal(flags, f.flags) {
-		return
+		return false
 	}
 	f.status, f.flags = status, flags
 	p := msp.SessionStatusChangedParams{SessionID: f.view.id(), Status: status, Attention: flags}
@@ -306,4 +311,14 @@ func (f *feed) flip() {
 	}
 	f.conn.broadcast(msp.NoteSessionStatusChanged, p)
 	f.conn.rowChanged(f.view.row(true))
+	return true
+}
+
+// inRow reports whether a notification changes what a list shows.
+func inRow(method string) bool {
+	switch method {
+	case msp.NoteSessionNameChanged, msp.NoteSessionModelChanged, msp.NoteSessionBranchChanged, msp.NoteSessionApprovalModeChanged:
+		return true
+	}
+	return false
 }

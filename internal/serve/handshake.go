@@ -85,11 +85,16 @@ func (c *conn) opened() {
 		return
 	}
 	c.phase = open
+	close(c.greeted)
 	for _, send := range c.held {
 		send()
 	}
 	c.held = nil
 }
+
+// maxHeld is how much waits for a client that does not finish the handshake.
+// What is beyond it is in the view for whoever pages it.
+const maxHeld = 4096
 
 // push sends something that the client did not ask for, not before it said
 // initialized. send runs under the connection's lock, so that what was held
@@ -98,7 +103,9 @@ func (c *conn) push(send func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase != open {
-		c.held = append(c.held, send)
+		if len(c.held) < maxHeld {
+			c.held = append(c.held, send)
+		}
 		return
 	}
 	send()

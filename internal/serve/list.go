@@ -11,6 +11,8 @@ import (
 
 // SessionList lists stored sessions, newest first, from an index.
 type SessionList interface {
+	// Start begins to bring the list up to date and returns at once.
+	Start()
 	// List answers session/list; p has been checked.
 	List(ctx context.Context, p msp.SessionListParams) (msp.SessionListResult, error)
 	// Watch calls changed for every row that another process changes, until
@@ -127,14 +129,33 @@ func words(in []string) []string {
 	return ordered(out)
 }
 
-// watchList follows the list for a client that asked for it.
+// watchList makes the list ready behind the handshake, which does not wait for
+// it, and follows it for a client that was granted that.
 func (c *conn) watchList() (stop func()) {
 	if c.opts.List == nil || c.opts.Ephemeral {
 		return func() {}
 	}
-	return c.opts.List.Watch(func(row msp.Session) {
-		if c.feeds.of(row.SessionID) == nil { // what is loaded here tells of itself
-			c.rowChanged(row)
+	done := make(chan func(), 1)
+	go func() {
+		defer close(done)
+		select {
+		case <-c.greeted:
+		case <-c.ctx.Done():
+			return
 		}
-	})
+		c.opts.List.Start()
+		if c.has(msp.CapabilityNameSessionListStream) {
+			done <- c.opts.List.Watch(func(row msp.Session) {
+				if c.feeds.of(row.SessionID) == nil { // what is loaded here tells of itself
+					c.rowChanged(row)
+				}
+			})
+		}
+	}()
+	return func() {
+		c.cancel()
+		for stop := range done {
+			stop()
+		}
+	}
 }
