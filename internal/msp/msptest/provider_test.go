@@ -21,7 +21,7 @@ type service struct {
 
 	mu     sync.Mutex
 	bodies []string
-	calls  atomic.Int64  // answers to "log", each of which asks for a line of its own
+	calls  atomic.Int64  // calls asked for so far, so that each has its own id
 	hold   chan struct{} // the rest of the answers to "wait for me" comes when it is closed
 }
 
@@ -81,6 +81,10 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(prompt, "run a command"):
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": "call_1",
 			"arguments": `{"command":"touch made-by-bash && echo from-bash","description":"make a file"}`})
+	case strings.Contains(prompt, "ask me"):
+		emit(object{"type": "response.function_call_arguments.done", "name": "request_user_input", "call_id": fmt.Sprintf("call_ask_%d", s.calls.Add(1)),
+			"arguments": `{"questions":[{"id":"db","header":"Database","question":"Which one?","options":[{"label":"Postgres"},{"label":"SQLite","description":"one file"}]},` +
+				`{"id":"when","question":"When?","options":[{"label":"now"},{"label":"later"}]}]}`})
 	case strings.Contains(prompt, "log "):
 		n := s.calls.Add(1)
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", n),
