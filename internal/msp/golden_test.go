@@ -79,3 +79,26 @@ func TestServedFingerprint(t *testing.T) {
 		}
 	}
 }
+
+func TestEverythingIsDescribed(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range append(Methods(), ExperimentalMethods()...) {
+		names[m.Name] = true
+	}
+	for _, n := range Notifications() {
+		names[n.Name] = true
+	}
+	for _, r := range ServerRequests() {
+		names[r.Name] = true
+	}
+	for name := range names {
+		if description(name) == "" {
+			t.Errorf("%s is not described", name)
+		}
+	}
+	for name := range descriptions() {
+		if !names[name] {
+			t.Errorf("%s is described and is no name", name)
+		}
+	}
+}

@@ -126,7 +126,7 @@ func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
 func (s *surface) methodTable() object {
 	out := object{}
 	for _, m := range s.methods {
-		row := object{"command": m.Command, "result": ref(m.result.Name())}
+		row := object{"description": description(m.Name), "command": m.Command, "result": ref(m.result.Name())}
 		if m.params != nil {
 			row["params"] = ref(m.params.Name())
 		}
@@ -141,7 +141,7 @@ func (s *surface) methodTable() object {
 func (s *surface) notificationTable() object {
 	out := object{}
 	for _, n := range notificationTable() {
-		row := object{"from": "server"}
+		row := object{"description": description(n.Name), "from": "server"}
 		if n.FromClient {
 			row["from"] = "client"
 		}
@@ -156,7 +156,7 @@ func (s *surface) notificationTable() object {
 func serverRequestObject() object {
 	out := object{}
 	for _, r := range serverRequestTable() {
-		out[r.Name] = object{"params": ref(r.params.Name()), "result": ref(r.result.Name())}
+		out[r.Name] = object{"description": description(r.Name), "params": ref(r.params.Name()), "result": ref(r.result.Name())}
 	}
 	return out
 }

@@ -137,15 +137,15 @@ func tsVariants(s *shape) string {
 func (s *surface) declareTables(b *strings.Builder) {
 	b.WriteString("\nexport interface MspMethods {\n")
 	for _, m := range s.methods {
-		fmt.Fprintf(b, "  %q: { params: %s; result: %s };\n", m.Name, tsName(m.params), tsName(m.result))
+		fmt.Fprintf(b, "  /** %s */\n  %q: { params: %s; result: %s };\n", description(m.Name), m.Name, tsName(m.params), tsName(m.result))
 	}
 	b.WriteString("}\n\nexport interface MspNotifications {\n")
 	for _, n := range notificationTable() {
-		fmt.Fprintf(b, "  %q: %s;\n", n.Name, tsName(n.params))
+		fmt.Fprintf(b, "  /** %s */\n  %q: %s;\n", description(n.Name), n.Name, tsName(n.params))
 	}
 	b.WriteString("}\n\nexport interface MspServerRequests {\n")
 	for _, r := range serverRequestTable() {
-		fmt.Fprintf(b, "  %q: { params: %s; result: %s };\n", r.Name, tsName(r.params), tsName(r.result))
+		fmt.Fprintf(b, "  /** %s */\n  %q: { params: %s; result: %s };\n", description(r.Name), r.Name, tsName(r.params), tsName(r.result))
 	}
 	b.WriteString("}\n\nexport type MspMethod = keyof MspMethods;\nexport type MspNotification = keyof MspNotifications;\nexport type MspServerRequest = keyof MspServerRequests;\nexport type MspErrorDataKind = ErrorKind;\n")
 }

@@ -1,5 +1,5 @@
 // Muse Session Protocol, version 1. Generated from the types that the host speaks with.
-// Surface: sha256:dcf24a2ef94b24f04443827a4ce72e48a6979e726879576d210c47d853a65ecc
+// Surface: sha256:a80ffe099a713456069fa7f71a067f53f6f559a97db10acda6ecbda9d8f2440e
 // Unions that end in (string & {}) may grow: bear other words.
 
 export interface ApprovalAmendment {
@@ -1809,105 +1809,199 @@ export interface WorkflowTokenBudget {
 }
 
 export interface MspMethods {
+  /** First request of a connection: who the client is and what it wants. Nothing else is answered before it. */
   "initialize": { params: InitializeParams; result: InitializeResult };
+  /** Sends a note to a running subagent. */
   "subagent/sendMessage": { params: SubagentInputParams; result: CommandAcceptedResult };
+  /** Gives a subagent another task. */
   "subagent/followupTask": { params: SubagentInputParams; result: CommandAcceptedResult };
+  /** Asks a subagent to yield. */
   "subagent/interrupt": { params: SubagentOwnerReasonParams; result: CommandAcceptedResult };
+  /** Stops a subagent. */
   "subagent/stop": { params: SubagentOwnerReasonParams; result: CommandAcceptedResult };
+  /** Goes on with a paused subagent. */
   "subagent/resume": { params: SubagentTargetParams; result: CommandAcceptedResult };
+  /** Opens a closed subagent again. */
   "subagent/reopen": { params: SubagentTargetParams; result: CommandAcceptedResult };
+  /** Closes a subagent. */
   "subagent/close": { params: SubagentOwnerReasonParams; result: CommandAcceptedResult };
+  /** Takes the result of a subagent. */
   "subagent/readResult": { params: SubagentTargetParams; result: CommandAcceptedResult };
+  /** Opens a new session and subscribes the connection to it. */
   "session/start": { params: SessionStartParams; result: SessionStartResult };
+  /** Loads a stored session, subscribes to it, serves its history and asks again what waits for a decision. */
   "session/resume": { params: SessionResumeParams; result: SessionResumeResult };
+  /** Makes a new session that begins as a copy of another one up to a turn. */
   "session/fork": { params: SessionForkParams; result: SessionForkResult };
+  /** Lists stored sessions, the last changed first, page by page. */
   "session/list": { params: SessionListParams; result: SessionListResult };
+  /** Reads a stored session without loading it or subscribing to it. */
   "session/read": { params: SessionReadParams; result: SessionReadResult };
+  /** Opens a side session beside a loaded one. */
   "session/sideChat": { params: SessionSideChatParams; result: SessionSideChatResult };
+  /** Submits a prompt; ifBusy says what becomes of it while a turn runs. */
   "turn/start": { params: TurnStartParams; result: TurnStartResult };
+  /** Adds words to the running turn that the caller names. */
   "turn/steer": { params: TurnSteerParams; result: TurnSteerResult };
+  /** Stops a turn ahead of everything else, and with retract takes its prompt back. */
   "turn/interrupt": { params: TurnInterruptParams; result: TurnInterruptResult };
+  /** Stops a turn in the order of commands. */
   "turn/cancel": { params: TurnCancelParams; result: TurnCancelResult };
+  /** Takes a queued prompt back before it starts; never stops a turn. */
   "turn/unqueue": { params: TurnUnqueueParams; result: TurnUnqueueResult };
+  /** Asks for a compaction of the conversation; its course is shown as an item. */
   "session/compact": { params: SessionCompactParams; result: SessionCompactResult };
+  /** Chooses the model from the next model call on. */
   "session/setModel": { params: SessionSetModelParams; result: SessionSetModelResult };
+  /** Names a session. */
   "session/rename": { params: SessionRenameParams; result: SessionRenameResult };
+  /** Chooses the effort of the turns that start from now on. */
   "session/setReasoningEffort": { params: SessionSetReasoningEffortParams; result: SessionSetReasoningEffortResult };
+  /** Runs a command line of the user in the workspace; needs the capability userShell. */
   "session/userShell": { params: SessionUserShellParams; result: SessionUserShellResult };
+  /** Lists the models that can be chosen. */
   "model/list": { params: ModelListParams; result: ModelListResult };
+  /** Lists the skills of a session. */
   "skill/list": { params: SkillListParams; result: SkillListResult };
+  /** Says who may use a skill. */
   "skill/setActivation": { params: SkillSetActivationParams; result: SkillSetActivationResult };
+  /** Lists the hooks of a session. */
   "hook/list": { params: HookListParams; result: HookListResult };
+  /** Lists the plugins of a session. */
   "plugin/list": { params: PluginListParams; result: PluginListResult };
+  /** Moves a running task to the background. */
   "task/background": { params: TaskBackgroundParams; result: TaskCommandResult };
+  /** Stops a task. */
   "task/stop": { params: TaskStopParams; result: TaskCommandResult };
+  /** Stops all tasks of a session. */
   "task/stopAll": { params: TaskStopAllParams; result: TaskStopAllResult };
+  /** Gives the session a goal and wakes it when it is idle. */
   "goal/set": { params: GoalSetParams; result: GoalCommandResult };
+  /** Changes the words of the goal. */
   "goal/edit": { params: GoalEditParams; result: GoalCommandResult };
+  /** Drops the goal. */
   "goal/clear": { params: GoalClearParams; result: GoalCommandResult };
+  /** Pauses the work on the goal. */
   "goal/pause": { params: GoalPauseParams; result: GoalCommandResult };
+  /** Goes on with the goal and wakes the session when it is idle. */
   "goal/resume": { params: GoalResumeParams; result: GoalCommandResult };
+  /** Cancels a workflow. */
   "workflow/cancel": { params: WorkflowCancelParams; result: WorkflowControlResult };
+  /** Skips or repeats one agent of a workflow. */
   "workflow/childControl": { params: WorkflowChildControlParams; result: WorkflowControlResult };
+  /** Pauses a workflow. */
   "workflow/pause": { params: WorkflowPauseParams; result: WorkflowControlResult };
+  /** Sends one chunk of a file that a prompt will refer to. */
   "media/upload": { params: MediaUploadParams; result: MediaUploadResult };
+  /** Follows the events of a loaded session from a cursor, or from now on. */
   "view/subscribe": { params: ViewSubscribeParams; result: ViewSubscribeResult };
+  /** Stops following a session. */
   "view/unsubscribe": { params: ViewUnsubscribeParams; result: ViewUnsubscribeResult };
+  /** Reads durable events of a session, forward or backward from a cursor. */
   "view/page": { params: ViewPageParams; result: ViewPageResult };
+  /** Reads a window of the stored output of an item. */
   "item/readOutput": { params: ItemReadOutputParams; result: ItemReadOutputResult };
+  /** Decides the current requirement of an approval. */
   "approval/decide": { params: ApprovalDecideParams; result: ApprovalDecideResult };
+  /** Lists everything of a session that waits for a decision. */
   "approval/listPending": { params: ApprovalListPendingParams; result: ApprovalListPendingResult };
+  /** Chooses how actions that no rule decides are treated. */
   "session/setApprovalMode": { params: SessionSetApprovalModeParams; result: SessionSetApprovalModeResult };
+  /** Answers all questions of a prompt. */
   "userInput/answer": { params: UserInputAnswerParams; result: UserInputAnswerResult };
+  /** Declines the questions of a prompt. */
   "userInput/cancel": { params: UserInputCancelParams; result: UserInputCancelResult };
+  /** Asks the model back instead of answering. */
   "userInput/clarify": { params: UserInputClarifyParams; result: UserInputClarifyResult };
+  /** Stops the turn that asks, with the answers given so far. */
   "userInput/interrupt": { params: UserInputInterruptParams; result: UserInputInterruptResult };
+  /** Reads the use of the subscription. */
   "usage/read": { params: undefined; result: UsageReadResult };
+  /** Submits feedback; needs the capability feedback. */
   "feedback/submit": { params: FeedbackSubmitParams; result: FeedbackSubmitResult };
+  /** Reads the computer-use settings. */
   "computerUseSettings/read": { params: ComputerUseSettingsReadParams; result: ComputerUseSettings };
+  /** Changes computer-use settings, all or none of the given ones. */
   "computerUseSettings/update": { params: ComputerUseSettingsUpdateParams; result: ComputerUseSettings };
 }
 
 export interface MspNotifications {
+  /** Ends the handshake; only now may the host push anything. */
   "initialized": undefined;
+  /** A session was opened by session/start, session/fork or session/sideChat. */
   "session/started": SessionStartedParams;
+  /** A session was unloaded in order. */
   "session/closed": SessionClosedParams;
+  /** The skills changed; list them again. */
   "skill/changed": SkillChangedParams;
+  /** A turn runs. */
   "turn/started": TurnStartedParams;
+  /** A turn ended; the only end of a turn that ran. */
   "turn/completed": TurnCompletedParams;
+  /** The prompt of an interrupted turn was taken back. */
   "turn/retracted": TurnRetractedParams;
+  /** A model call failed and will be tried again. */
   "turn/retryScheduled": TurnRetryScheduledParams;
+  /** A queued prompt was taken back; the only end of a turn that never ran. */
   "turn/unqueued": TurnUnqueuedParams;
+  /** A turn has nothing left in the foreground and waits for agents. */
   "turn/foregroundCompleted": TurnForegroundCompletedParams;
+  /** An item begins. */
   "item/started": ItemStartedParams;
+  /** An item changed; replace it when the revision is higher. */
   "item/updated": ItemUpdatedParams;
+  /** Text to append to a field of an item, text when none is named. Never paged. */
   "item/delta": ItemDeltaParams;
+  /** An item in its final form; it may be the first that is heard of it. */
   "item/completed": ItemCompletedParams;
+  /** Events between two cursors were not pushed; page them or resume. */
   "view/gap": ViewGapParams;
+  /** An action waits for a decision. */
   "approval/requested": ApprovalRequestParams;
+  /** An approval that waits changed. */
   "approval/updated": ApprovalUpdatedParams;
+  /** An approval was decided. */
   "approval/resolved": ApprovalResolvedParams;
+  /** The model asks the user. */
   "userInput/requested": UserInputRequestParams;
+  /** Questions were answered or are no longer asked. */
   "userInput/settled": UserInputSettledParams;
+  /** The user is at the questions: their countdown ends. */
   "userInput/engaged": UserInputEngagedParams;
+  /** Another model takes effect. */
   "session/modelChanged": SessionModelChangedParams;
+  /** Another effort takes effect. */
   "session/reasoningEffortChanged": SessionReasoningEffortChangedParams;
+  /** A session became idle, running, or waits for something else than before. */
   "session/statusChanged": SessionStatusChangedParams;
+  /** The goal changed; null when there is none. */
   "session/goalChanged": SessionGoalChangedParams;
+  /** The to-do list was replaced. */
   "session/todoListChanged": SessionTodoListChangedParams;
+  /** The checked-out branch changed; null when there is none. */
   "session/branchChanged": SessionBranchChangedParams;
+  /** Tokens and money spent by a model call and by the session. */
   "session/tokenUsage": SessionTokenUsageParams;
+  /** How full the window of the model is. */
   "session/contextUsage": SessionContextUsageParams;
+  /** Another approval mode takes effect. */
   "session/approvalModeChanged": SessionApprovalModeChangedParams;
+  /** The chosen model is not served by the provider of this host. */
   "session/modelRouteUnserved": SessionModelRouteUnservedParams;
+  /** The session has another name. */
   "session/nameChanged": SessionNameChangedParams;
+  /** The live view of a session was lost. */
   "session/viewHealthChanged": SessionViewHealthChangedParams;
+  /** A row of the list changed; needs the capability sessionListStream. */
   "session/listChanged": SessionListChangedParams;
+  /** The use of the subscription changed. */
   "usage/changed": SubscriptionUsage;
 }
 
 export interface MspServerRequests {
+  /** Shows an action that waits for approval/decide. The reply is only a receipt. */
   "approval/request": { params: ApprovalRequestParams; result: RequestReceipt };
+  /** Shows questions that wait for one of the userInput methods. The reply is only a receipt. */
   "userInput/request": { params: UserInputRequestParams; result: RequestReceipt };
 }
 
