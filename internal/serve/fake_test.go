@@ -142,6 +142,7 @@ type fakeSession struct {
 	settled  []host.Settlement
 	refuse   error // of the next command
 	onSubmit func(c host.Command, t host.TurnRequest)
+	onGoal   func()
 }
 
 // say records an event; live-only ones are shown and not kept.
@@ -308,6 +309,9 @@ func (s *fakeSession) Rename(_ context.Context, _ host.Command, name string) (st
 }
 
 func (s *fakeSession) Goal(context.Context, host.Command, string, string) (string, error) {
+	if s.onGoal != nil {
+		s.onGoal()
+	}
 	return "", s.refused()
 }
 
@@ -346,7 +350,7 @@ func options(h Host) Options {
 	}
 }
 
-func connect(t *testing.T, change func(*Options)) *connected {
+func connect(t *testing.T, change func(*Options), wrap ...func(io.Writer) io.Writer) *connected {
 	t.Helper()
 	h := newFakeHost()
 	o := options(h)
@@ -359,8 +363,12 @@ func connect(t *testing.T, change func(*Options)) *connected {
 	c := &connected{t: t, host: h, err: make(chan error, 1)}
 	var cancel context.CancelFunc
 	c.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	var out io.Writer = outW
+	for _, w := range wrap {
+		out = w(out)
+	}
 	go func() {
-		err := New(o).Serve(context.Background(), inR, outW)
+		err := New(o).Serve(context.Background(), inR, out)
 		outW.Close()
 		c.err <- err
 	}()
