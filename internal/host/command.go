@@ -14,6 +14,8 @@ type Command struct {
 	Method string
 	Digest string // of the method and its parameters in canonical form
 	Client string // who sent it, for people
+	// ClientTitle and ClientVersion are what it says of itself beside its name.
+	ClientTitle, ClientVersion string
 }
 
 // Refusal is an answer that says no. It is durable like an acceptance: the

@@ -85,7 +85,7 @@ func client(c Command) *event.Client {
 	if c.Client == "" {
 		return nil
 	}
-	return &event.Client{Name: c.Client}
+	return &event.Client{Name: c.Client, Title: c.ClientTitle, Version: c.ClientVersion}
 }
 
 // wanted checks a request for a session.

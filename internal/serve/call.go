@@ -83,7 +83,10 @@ func (k *call) command(id string) (host.Command, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return host.Command{ID: id, Method: k.name, Digest: digest, Client: k.client.Name}, nil
+	return host.Command{
+		ID: id, Method: k.name, Digest: digest,
+		Client: k.client.Name, ClientTitle: k.client.Title, ClientVersion: k.client.Version,
+	}, nil
 }
 
 // digest identifies what is asked: two spellings of the same JSON are the same.
