@@ -20,6 +20,10 @@ func (r *parts) openProvider() error {
 	if s.Endpoint.Wire == wires.Script {
 		return r.openScript()
 	}
+	if s.loggedOut != nil {
+		r.provider = loggedOut{s.Endpoint.ID, s.loggedOut}
+		return nil
+	}
 	opened, err := wires.Open(wires.Options{
 		ID: s.Endpoint.ID, Wire: s.Endpoint.Wire, Transport: s.transport(),
 		Efforts: efforts(s.ModelInfo.Efforts), NoReasoning: s.ModelInfo.NoReasoning,

@@ -26,7 +26,7 @@ const idleUnload = 5 * time.Minute
 func runServe(ctx context.Context, env *Env, opts *serveOptions) error {
 	ctx, stop := withSignals(ctx)
 	defer stop()
-	setup, err := newSetup(ctx, env, opts.configFlags(), nil)
+	setup, err := newServeSetup(ctx, env, opts.configFlags())
 	if err != nil {
 		var usage *UsageError
 		if errors.As(err, &usage) {

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/openmuse/muse/internal/config"
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/permission"
+	"github.com/openmuse/muse/internal/provider"
 	"github.com/openmuse/muse/internal/provider/wires"
 	"github.com/openmuse/muse/internal/tool"
 )
@@ -74,18 +76,33 @@ func (f *factory) Plan(ctx context.Context, w host.Wanted) (host.Plan, error) {
 }
 
 // settings resolves the settings for a model; "" leaves the choice to them.
-func (f *factory) settings(ctx context.Context, provider, model string) (*setup, error) {
+func (f *factory) settings(ctx context.Context, providerID, model string) (*setup, error) {
 	flags := f.opts.configFlags()
-	if provider == "" && model == "" {
+	if providerID == "" && model == "" && f.base.loggedOut == nil {
 		return f.base, nil
 	}
-	if provider != "" {
-		flags.Provider = &provider
+	if providerID != "" {
+		flags.Provider = &providerID
 	}
 	if model != "" {
 		flags.Model = &model
 	}
-	return newSetup(ctx, f.env, flags, nil)
+	return newServeSetup(ctx, f.env, flags)
+}
+
+// loggedOut stands in for the model of a service that there is no key for:
+// every turn ends with what is missing.
+type loggedOut struct {
+	id      string
+	missing *config.MissingKeyError
+}
+
+// ID implements provider.Provider.
+func (l loggedOut) ID() string { return l.id }
+
+// Stream implements provider.Provider.
+func (l loggedOut) Stream(context.Context, *provider.Request, func(provider.Part) error) error {
+	return &provider.Error{Class: provider.Authentication, Message: "not logged in: " + l.missing.Error()}
 }
 
 // refusedConfiguration is a wrong choice of a client or of the settings as the
@@ -144,15 +161,15 @@ func (p *plan) regrant(mode permission.Mode) (permission.Grant, permission.Revie
 }
 
 // selectModel opens another model.
-func (p *plan) selectModel(ctx context.Context, provider, model string) (host.Selected, error) {
+func (p *plan) selectModel(ctx context.Context, providerID, model string) (host.Selected, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if provider == "" {
-		provider = p.setup.Endpoint.ID
+	if providerID == "" {
+		providerID = p.setup.Endpoint.ID
 	}
 	next := &parts{env: p.env, opts: p.opts, root: p.root}
 	var err error
-	if next.setup, err = p.factory.settings(ctx, provider, model); err != nil {
+	if next.setup, err = p.factory.settings(ctx, providerID, model); err != nil {
 		return host.Selected{}, err
 	}
 	if next.setup.Endpoint.Wire == wires.Script && p.setup.Endpoint.Wire == wires.Script {
