@@ -9,6 +9,7 @@ import (
 	"github.com/openmuse/muse/internal/agent"
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/permission"
 )
 
 func TestItemOfACall(t *testing.T) {
@@ -91,6 +92,21 @@ func TestNetworkAndFileSubjects(t *testing.T) {
 		if diff := cmp.Diff(want, p.Subject); diff != "" {
 			t.Errorf("%s:\n%s", fields, diff)
 		}
+	}
+}
+
+// TestProtectedWritesAreSaid reads what the permission engine writes.
+func TestProtectedWritesAreSaid(t *testing.T) {
+	fields, err := permission.ApprovalFields(&permission.ApprovalRequested{
+		Kind: "requested", PendingActionID: "a", ToolCallID: "c", ToolName: "write_file", Protected: true,
+		ApprovalSubject: permission.ApprovalSubject{Kind: "tool_action", ToolName: "write_file", Path: "/w/.git/config", Access: "write"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScript().turn("t1", "x").add(event.Approval{Kind: "requested", Fields: fields})
+	if p := find[msp.ApprovalRequestParams](t, fold(t, New(testSession), s.events)); !p.ProtectedWrite || p.Subject.Kind != "fileAccess" {
+		t.Errorf("request %+v", p)
 	}
 }
 
