@@ -8,7 +8,7 @@ type ApprovalAmendment struct {
 
 // ApprovalChange is why an open approval changed.
 type ApprovalChange struct {
-	Kind          string                    `json:"kind"`
+	Kind          string                    `json:"kind"` // an open word
 	Status        ApprovalPersistenceStatus `json:"status,omitzero"`
 	ChoiceID      string                    `json:"choiceId,omitzero"`
 	Decision      ApprovalDecision          `json:"decision,omitzero"`
@@ -24,8 +24,8 @@ type ApprovalChoice struct {
 	Decision        ApprovalDecision    `json:"decision"`
 	Label           string              `json:"label"`
 	Scope           ApprovalChoiceScope `json:"scope"`
-	AcceptsFeedback bool                `json:"acceptsFeedback,omitzero"`
-	RulePreview     string              `json:"rulePreview,omitzero"`
+	AcceptsFeedback bool                `json:"acceptsFeedback,omitzero"` // words for the model may go with it
+	RulePreview     string              `json:"rulePreview,omitzero"`     // the rule that the choice would leave behind
 }
 
 // ApprovalDecideParams is what approval/decide takes.
@@ -33,9 +33,9 @@ type ApprovalDecideParams struct {
 	SessionID     string                 `json:"sessionId"`
 	CommandID     string                 `json:"commandId"`
 	ApprovalID    string                 `json:"approvalId"`
-	ChoiceID      string                 `json:"choiceId"`
-	RequirementID ApprovalRequirementRef `json:"requirementId"`
-	Feedback      *string                `json:"feedback,omitzero" msp:"nullable"`
+	ChoiceID      string                 `json:"choiceId"`                         // one of the available choices
+	RequirementID ApprovalRequirementRef `json:"requirementId"`                    // must be the current one
+	Feedback      *string                `json:"feedback,omitzero" msp:"nullable"` // only with a choice that accepts it; null is none
 }
 
 // ApprovalDecideResult is what approval/decide answers.
@@ -43,7 +43,7 @@ type ApprovalDecideResult struct {
 	CommandID  string        `json:"commandId"`
 	ApprovalID string        `json:"approvalId"`
 	Status     CommandStatus `json:"status"`
-	Terminal   bool          `json:"terminal"`
+	Terminal   bool          `json:"terminal"` // false when more stages follow
 }
 
 // ApprovalListPendingParams is what approval/listPending takes.
@@ -73,10 +73,10 @@ type ApprovalRequestParams struct {
 	ItemID               string                  `json:"itemId"`
 	ApprovalID           string                  `json:"approvalId"`
 	AvailableChoices     []ApprovalChoice        `json:"availableChoices"`
-	CurrentRequirementID ApprovalRequirementRef  `json:"currentRequirementId"`
-	JudgeEscalated       bool                    `json:"judgeEscalated"`
-	ProtectedWrite       bool                    `json:"protectedWrite"`
-	RawArgs              string                  `json:"rawArgs"`
+	CurrentRequirementID ApprovalRequirementRef  `json:"currentRequirementId"` // what approval/decide must name
+	JudgeEscalated       bool                    `json:"judgeEscalated"`       // the automatic reviewer passed it on
+	ProtectedWrite       bool                    `json:"protectedWrite"`       // only a live reviewer may allow it
+	RawArgs              string                  `json:"rawArgs"`              // of the call, as the model wrote them
 	Subject              ApprovalSubject         `json:"subject"`
 	TaskID               string                  `json:"taskId"`
 	ToolCallID           string                  `json:"toolCallId"`
@@ -88,7 +88,7 @@ type ApprovalRequestParams struct {
 // decided one by one.
 type ApprovalRequirementRef struct {
 	ApprovalID  string `json:"approvalId"`
-	SourceIndex int64  `json:"sourceIndex"`
+	SourceIndex int64  `json:"sourceIndex"` // of the stage, from 0
 }
 
 // ApprovalResolvedParams are the params of approval/resolved.
@@ -101,17 +101,17 @@ type ApprovalResolvedParams struct {
 	Decision           ApprovalDecision        `json:"decision"`
 	PolicyResult       ApprovalPolicyResult    `json:"policyResult"`
 	ResolvedBy         ApprovalResolvedBy      `json:"resolvedBy"`
-	StageEvidence      []ApprovalStageEvidence `json:"stageEvidence"`
-	Amendment          *ApprovalAmendment      `json:"amendment,omitzero"`
+	StageEvidence      []ApprovalStageEvidence `json:"stageEvidence"`      // empty when there were no stages
+	Amendment          *ApprovalAmendment      `json:"amendment,omitzero"` // when a rule was kept
 	DecidedAt          string                  `json:"decidedAt,omitzero"`
-	DecidedByCommandID string                  `json:"decidedByCommandId,omitzero"`
+	DecidedByCommandID string                  `json:"decidedByCommandId,omitzero"` // of the approval/decide that won
 	SubagentOrigin     *ApprovalSubagentOrigin `json:"subagentOrigin,omitzero"`
 }
 
 // ApprovalStage is one command of a staged shell approval.
 type ApprovalStage struct {
 	Argv            []string                 `json:"argv"`
-	ArgvComplete    bool                     `json:"argvComplete"`
+	ArgvComplete    bool                     `json:"argvComplete"` // false when words are only known at run time
 	Position        int64                    `json:"position"`
 	RequirementID   ApprovalRequirementRef   `json:"requirementId"`
 	Resolution      ApprovalStageResolution  `json:"resolution"`
@@ -145,15 +145,15 @@ type ApprovalSubagentOrigin struct {
 // ApprovalSubject is what is asked about. Which members belong to it depends on
 // Kind.
 type ApprovalSubject struct {
-	Kind          string          `json:"kind"`
-	Access        string          `json:"access,omitzero"`
+	Kind          string          `json:"kind"`            // an open word: shell, fileAccess, network, process, tool
+	Access        string          `json:"access,omitzero"` // with fileAccess: read or write
 	Command       string          `json:"command,omitzero"`
 	Host          string          `json:"host,omitzero"`
 	Origin        *ApprovalOrigin `json:"origin,omitzero"`
 	Path          string          `json:"path,omitzero"`
 	Port          *int64          `json:"port,omitzero"`
 	Protocol      string          `json:"protocol,omitzero"`
-	Stages        []ApprovalStage `json:"stages,omitzero"`
+	Stages        []ApprovalStage `json:"stages,omitzero"` // with shell
 	Target        string          `json:"target,omitzero"`
 	ToolName      string          `json:"toolName,omitzero"`
 	WorkspaceRoot string          `json:"workspaceRoot,omitzero"`
@@ -219,7 +219,11 @@ const (
 )
 
 func (ApprovalDecision) values() enumeration {
-	return openValues(ApprovalDecisionApproved, ApprovalDecisionApprovedForSession, ApprovalDecisionApprovedPolicyAmendment, ApprovalDecisionDenied, ApprovalDecisionDeniedPolicyAmendment, ApprovalDecisionTimedOut, ApprovalDecisionAbort)
+	return openValues(
+		ApprovalDecisionApproved, ApprovalDecisionApprovedForSession, ApprovalDecisionApprovedPolicyAmendment,
+		ApprovalDecisionDenied, ApprovalDecisionDeniedPolicyAmendment, ApprovalDecisionTimedOut,
+		ApprovalDecisionAbort,
+	)
 }
 
 // ApprovalPersistenceStatus says whether a rule could be stored.

@@ -107,7 +107,10 @@ const (
 )
 
 func (PluginSource) values() enumeration {
-	return openValues(PluginSourceCurated, PluginSourceMarketplaceUserAdded, PluginSourceForeignImport, PluginSourceNativeLocal)
+	return openValues(
+		PluginSourceCurated, PluginSourceMarketplaceUserAdded, PluginSourceForeignImport,
+		PluginSourceNativeLocal,
+	)
 }
 
 // SkillActivationScope is which setting an activation is kept in.
@@ -122,7 +125,10 @@ const (
 )
 
 func (SkillActivationScope) values() enumeration {
-	return closedValues(SkillActivationScopeUser, SkillActivationScopeProject, SkillActivationScopeBundled, SkillActivationScopePlugin)
+	return closedValues(
+		SkillActivationScopeUser, SkillActivationScopeProject, SkillActivationScopeBundled,
+		SkillActivationScopePlugin,
+	)
 }
 
 // SkillActivationState is who may use a skill.

@@ -9,7 +9,7 @@ type CommandAcceptedResult struct {
 // RecordPosition names one record of a stream.
 type RecordPosition struct {
 	ID       string `json:"id"`
-	Sequence int64  `json:"sequence"`
+	Sequence int64  `json:"sequence"` // of the stream, from 1
 }
 
 // RequestReceipt answers a server request: it says only that the request
@@ -33,7 +33,7 @@ type StreamRef struct {
 
 // TraceContext is W3C trace context that a client may attach to a request.
 type TraceContext struct {
-	Traceparent string `json:"traceparent,omitzero"`
+	Traceparent string `json:"traceparent,omitzero"` // as W3C Trace Context has it
 	Tracestate  string `json:"tracestate,omitzero"`
 }
 

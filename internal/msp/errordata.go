@@ -18,28 +18,28 @@ type ErrorData struct {
 	ItemID               string                      `json:"itemId,omitzero"`
 	ApprovalID           string                      `json:"approvalId,omitzero"`
 	UserInputID          string                      `json:"userInputId,omitzero"`
-	AlignedNextOffset    *int64                      `json:"alignedNextOffset,omitzero"`
-	Anchor               Nullable[string]            `json:"anchor,omitzero"`
-	Availability         string                      `json:"availability,omitzero"`
+	AlignedNextOffset    *int64                      `json:"alignedNextOffset,omitzero"` // the nearest offset that works, invalidParams of item/readOutput
+	Anchor               Nullable[string]            `json:"anchor,omitzero"`            // the cursor or place that was asked for
+	Availability         string                      `json:"availability,omitzero"`      // of an output, an OutputRefAvailability
 	Capability           CapabilityName              `json:"capability,omitzero"`
-	Capacity             *int64                      `json:"capacity,omitzero"`
+	Capacity             *int64                      `json:"capacity,omitzero"` // of the queue that is full
 	ChoiceID             string                      `json:"choiceId,omitzero"`
 	CurrentRequirementID *ApprovalRequirementRef     `json:"currentRequirementId,omitzero"`
-	Descriptor           string                      `json:"descriptor,omitzero"`
+	Descriptor           string                      `json:"descriptor,omitzero"` // what needs the experimental interface
 	Details              jsontext.Value              `json:"details,omitzero" msp:"object"`
-	EarliestCursor       Nullable[string]            `json:"earliestCursor,omitzero"`
+	EarliestCursor       Nullable[string]            `json:"earliestCursor,omitzero"` // null when nothing is retained
 	LastTurnID           string                      `json:"lastTurnId,omitzero"`
-	LatestBoundaryCursor Nullable[string]            `json:"latestBoundaryCursor,omitzero"`
+	LatestBoundaryCursor Nullable[string]            `json:"latestBoundaryCursor,omitzero"` // always there with -32042; null when there is none
 	LimitBytes           *int64                      `json:"limitBytes,omitzero"`
 	OutputRef            string                      `json:"outputRef,omitzero"`
-	Paths                []string                    `json:"paths,omitzero"`
-	Reason               string                      `json:"reason,omitzero"`
+	Paths                []string                    `json:"paths,omitzero"`  // of the logs that an id names
+	Reason               string                      `json:"reason,omitzero"` // snake_case with commandRejected, see the Reason constants
 	Resolution           *ApprovalResolutionSummary  `json:"resolution,omitzero"`
-	Retryable            *bool                       `json:"retryable,omitzero"`
+	Retryable            *bool                       `json:"retryable,omitzero"` // whether the same request may succeed later
 	Selector             string                      `json:"selector,omitzero"`
 	Settlement           *UserInputSettlementSummary `json:"settlement,omitzero"`
 	UploadID             string                      `json:"uploadId,omitzero"`
-	ViewCursor           string                      `json:"viewCursor,omitzero"`
+	ViewCursor           string                      `json:"viewCursor,omitzero"` // of the event that does not fit
 }
 
 // ErrorObject is the error member of an error response.
@@ -109,5 +109,18 @@ const (
 )
 
 func (ErrorKind) values() enumeration {
-	return openValues(ErrorKindParseError, ErrorKindInvalidRequest, ErrorKindNotInitialized, ErrorKindAlreadyInitialized, ErrorKindMethodNotFound, ErrorKindInvalidParams, ErrorKindExperimentalRequired, ErrorKindInternal, ErrorKindPageEventTooLarge, ErrorKindOutputResultTooLarge, ErrorKindOverloaded, ErrorKindInputTooLarge, ErrorKindCapabilityRequired, ErrorKindNotFound, ErrorKindInterrupted, ErrorKindCancelled, ErrorKindSessionNotFound, ErrorKindSessionInUse, ErrorKindSessionAmbiguous, ErrorKindForkBoundaryInvalid, ErrorKindSessionNotLoaded, ErrorKindSessionStreamMismatch, ErrorKindCommandRejected, ErrorKindBackpressured, ErrorKindSkillNotFound, ErrorKindComputerUseUnavailable, ErrorKindUploadNotFound, ErrorKindViewTruncated, ErrorKindOutputUnavailable, ErrorKindBoundaryPruned, ErrorKindBoundaryUnusable, ErrorKindNoBoundary, ErrorKindApprovalNotFound, ErrorKindApprovalAlreadyResolved, ErrorKindApprovalChoiceInvalid, ErrorKindApprovalRequirementStale, ErrorKindApprovalReviewerUnavailable, ErrorKindUserInputNotFound, ErrorKindUserInputAlreadySettled, ErrorKindUserInputAnswerInvalid, ErrorKindWorkspaceNotTrusted)
+	return openValues(
+		ErrorKindParseError, ErrorKindInvalidRequest, ErrorKindNotInitialized, ErrorKindAlreadyInitialized,
+		ErrorKindMethodNotFound, ErrorKindInvalidParams, ErrorKindExperimentalRequired, ErrorKindInternal,
+		ErrorKindPageEventTooLarge, ErrorKindOutputResultTooLarge, ErrorKindOverloaded, ErrorKindInputTooLarge,
+		ErrorKindCapabilityRequired, ErrorKindNotFound, ErrorKindInterrupted, ErrorKindCancelled,
+		ErrorKindSessionNotFound, ErrorKindSessionInUse, ErrorKindSessionAmbiguous, ErrorKindForkBoundaryInvalid,
+		ErrorKindSessionNotLoaded, ErrorKindSessionStreamMismatch, ErrorKindCommandRejected,
+		ErrorKindBackpressured, ErrorKindSkillNotFound, ErrorKindComputerUseUnavailable, ErrorKindUploadNotFound,
+		ErrorKindViewTruncated, ErrorKindOutputUnavailable, ErrorKindBoundaryPruned, ErrorKindBoundaryUnusable,
+		ErrorKindNoBoundary, ErrorKindApprovalNotFound, ErrorKindApprovalAlreadyResolved,
+		ErrorKindApprovalChoiceInvalid, ErrorKindApprovalRequirementStale, ErrorKindApprovalReviewerUnavailable,
+		ErrorKindUserInputNotFound, ErrorKindUserInputAlreadySettled, ErrorKindUserInputAnswerInvalid,
+		ErrorKindWorkspaceNotTrusted,
+	)
 }

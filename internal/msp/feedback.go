@@ -36,7 +36,10 @@ const (
 )
 
 func (FeedbackClassification) values() enumeration {
-	return closedValues(FeedbackClassificationBug, FeedbackClassificationBadResult, FeedbackClassificationGoodResult, FeedbackClassificationOther)
+	return closedValues(
+		FeedbackClassificationBug, FeedbackClassificationBadResult, FeedbackClassificationGoodResult,
+		FeedbackClassificationOther,
+	)
 }
 
 // FeedbackSubmitOutcome is what became of feedback.
@@ -58,5 +61,11 @@ const (
 )
 
 func (FeedbackSubmitOutcome) values() enumeration {
-	return openValues(FeedbackSubmitOutcomeUploaded, FeedbackSubmitOutcomeRecorded, FeedbackSubmitOutcomeAcceptedWithoutReceipt, FeedbackSubmitOutcomeTrackingFailed, FeedbackSubmitOutcomeTrackingUncertain, FeedbackSubmitOutcomeDark, FeedbackSubmitOutcomeDisabled, FeedbackSubmitOutcomeNoCredential, FeedbackSubmitOutcomeAuthRejected, FeedbackSubmitOutcomeRateLimited, FeedbackSubmitOutcomeFailed)
+	return openValues(
+		FeedbackSubmitOutcomeUploaded, FeedbackSubmitOutcomeRecorded,
+		FeedbackSubmitOutcomeAcceptedWithoutReceipt, FeedbackSubmitOutcomeTrackingFailed,
+		FeedbackSubmitOutcomeTrackingUncertain, FeedbackSubmitOutcomeDark, FeedbackSubmitOutcomeDisabled,
+		FeedbackSubmitOutcomeNoCredential, FeedbackSubmitOutcomeAuthRejected, FeedbackSubmitOutcomeRateLimited,
+		FeedbackSubmitOutcomeFailed,
+	)
 }

@@ -2,9 +2,9 @@ package msp
 
 // Goal is what a session works towards.
 type Goal struct {
-	Status          string `json:"status"`
+	Status          string `json:"status"` // an open word
 	Objective       string `json:"objective"`
-	PercentComplete int64  `json:"percentComplete"`
+	PercentComplete int64  `json:"percentComplete"` // 0 to 100
 	CurrentWork     string `json:"currentWork,omitzero"`
 	NextWork        string `json:"nextWork,omitzero"`
 }
@@ -19,7 +19,7 @@ type GoalClearParams struct {
 // woke or found.
 type GoalCommandResult struct {
 	CommandID string        `json:"commandId"`
-	TurnID    string        `json:"turnId,omitzero"`
+	TurnID    string        `json:"turnId,omitzero"` // absent when no turn was woken or runs
 	Status    CommandStatus `json:"status"`
 }
 
@@ -46,14 +46,14 @@ type GoalResumeParams struct {
 type GoalSetParams struct {
 	SessionID string `json:"sessionId"`
 	CommandID string `json:"commandId"`
-	Objective string `json:"objective"`
+	Objective string `json:"objective"` // not empty without its spaces
 }
 
 // SessionGoalChangedParams are the params of session/goalChanged.
 type SessionGoalChangedParams struct {
 	Durable
 
-	Goal *Goal `json:"goal" msp:"optional,nullable"`
+	Goal *Goal `json:"goal" msp:"optional,nullable"` // always written, null when cleared
 }
 
 // SessionTodoListChangedParams are the params of session/todoListChanged.
@@ -69,14 +69,14 @@ type SessionTodoListChangedParams struct {
 type TodoItem struct {
 	Status     TodoStatus `json:"status"`
 	Text       string     `json:"text"`
-	ActiveForm string     `json:"activeForm,omitzero"`
+	ActiveForm string     `json:"activeForm,omitzero"` // the text while it is in progress
 }
 
 // TodoListState is the to-do list.
 type TodoListState struct {
 	Revision   int64      `json:"revision"`
 	Items      []TodoItem `json:"items"`
-	SourceTool string     `json:"sourceTool"`
+	SourceTool string     `json:"sourceTool"` // the tool that wrote it
 }
 
 // TodoStatus is the state of an entry.

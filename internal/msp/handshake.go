@@ -4,9 +4,9 @@ package msp
 // (MSP.md 4). An absent UserInputDialogs means true.
 type ClientCapabilities struct {
 	ExperimentalAPI           bool     `json:"experimentalApi,omitzero"`
-	OptOutNotificationMethods []string `json:"optOutNotificationMethods,omitzero"`
-	RequestedCapabilities     []string `json:"requestedCapabilities,omitzero"`
-	UserInputDialogs          *bool    `json:"userInputDialogs,omitzero"`
+	OptOutNotificationMethods []string `json:"optOutNotificationMethods,omitzero"` // exact names; protected ones are sent all the same
+	RequestedCapabilities     []string `json:"requestedCapabilities,omitzero"`     // unknown ones are not granted and not an error
+	UserInputDialogs          *bool    `json:"userInputDialogs,omitzero"`          // false withholds userInput/request; absent is true
 }
 
 // ClientInfo names the program at the other end. Name matches [a-z0-9_]+
@@ -27,20 +27,20 @@ type InitializeParams struct {
 type InitializeResult struct {
 	ExperimentalAPI     bool              `json:"experimentalApi"`
 	GrantedCapabilities []CapabilityName  `json:"grantedCapabilities"`
-	MuseHome            string            `json:"museHome"`
+	MuseHome            string            `json:"museHome"` // the data root of the host
 	PlatformFamily      PlatformFamily    `json:"platformFamily"`
 	PlatformOS          PlatformOs        `json:"platformOs"`
 	Schema              SchemaInfo        `json:"schema"`
 	ServerInfo          ServerInfo        `json:"serverInfo"`
 	UserAgent           string            `json:"userAgent"`
-	SessionDurability   SessionDurability `json:"sessionDurability,omitzero"`
+	SessionDurability   SessionDurability `json:"sessionDurability,omitzero"` // absent means durable
 }
 
 // SchemaInfo says which wire the host speaks: the envelope version and the
 // fingerprint of the stable surface (MSP.md 1).
 type SchemaInfo struct {
 	Fingerprint string `json:"fingerprint"`
-	Version     int64  `json:"version"`
+	Version     int64  `json:"version"` // of the envelope
 }
 
 // ServerInfo names the host.
@@ -62,7 +62,10 @@ const (
 )
 
 func (CapabilityName) values() enumeration {
-	return openValues(CapabilityNameUserShell, CapabilityNameSessionMcp, CapabilityNameSessionListStream, CapabilityNameFeedback)
+	return openValues(
+		CapabilityNameUserShell, CapabilityNameSessionMcp, CapabilityNameSessionListStream,
+		CapabilityNameFeedback,
+	)
 }
 
 // PlatformFamily tells path conventions apart.

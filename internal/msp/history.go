@@ -2,7 +2,7 @@ package msp
 
 // BranchState is the checked-out branch; null when detached or unknown.
 type BranchState struct {
-	Branch        *string `json:"branch"`
+	Branch        *string `json:"branch"` // null when detached
 	WorkspaceRoot string  `json:"workspaceRoot"`
 	VCS           Vcs     `json:"vcs,omitzero"`
 }
@@ -18,14 +18,14 @@ type EffectiveModel struct {
 type PendingApprovalPointer struct {
 	ItemID     string `json:"itemId,omitzero"`
 	ApprovalID string `json:"approvalId"`
-	ViewCursor string `json:"viewCursor"`
+	ViewCursor string `json:"viewCursor"` // at which it opened
 }
 
 // PendingUserInputPointer points from a snapshot at open questions.
 type PendingUserInputPointer struct {
 	ItemID      string `json:"itemId,omitzero"`
 	UserInputID string `json:"userInputId"`
-	ViewCursor  string `json:"viewCursor"`
+	ViewCursor  string `json:"viewCursor"` // at which it opened
 }
 
 // ReasoningEffortState is the standing effort and what set it.
@@ -37,16 +37,16 @@ type ReasoningEffortState struct {
 // SessionHistory is the past of a session as far as it fits; what is not served
 // is null (MSP.md 6).
 type SessionHistory struct {
-	Items      *[]Item           `json:"items"`
+	Items      *[]Item           `json:"items"` // with mode inline
 	Mode       HistoryMode       `json:"mode"`
-	Snapshot   *ViewSnapshot     `json:"snapshot"`
+	Snapshot   *ViewSnapshot     `json:"snapshot"` // with modes snapshot and anchoredSnapshot
 	NoneReason HistoryNoneReason `json:"noneReason,omitzero"`
 }
 
 // SnapshotAnchor says that a snapshot starts at a compaction.
 type SnapshotAnchor struct {
-	BoundaryCursor    string `json:"boundaryCursor"`
-	SummarizedThrough string `json:"summarizedThrough"`
+	BoundaryCursor    string `json:"boundaryCursor"`    // of the compaction
+	SummarizedThrough string `json:"summarizedThrough"` // the last entry that the summary covers
 }
 
 // SnapshotState is everything a fold holds: members that are null exist and are
@@ -61,19 +61,19 @@ type SnapshotState struct {
 	Items             []Item                     `json:"items"`
 	PendingApprovals  []PendingApprovalPointer   `json:"pendingApprovals"`
 	PendingUserInputs []PendingUserInputPointer  `json:"pendingUserInputs"`
-	QueuedTurns       []TurnRef                  `json:"queuedTurns"`
+	QueuedTurns       []TurnRef                  `json:"queuedTurns"` // the next one first
 	TodoList          *TodoListState             `json:"todoList"`
 	TokenUsage        CumulativeTokenUsage       `json:"tokenUsage"`
 	TurnCount         int64                      `json:"turnCount"`
-	ContextUsage      *ContextUsage              `json:"contextUsage,omitzero"`
-	ReasoningEffort   *ReasoningEffortState      `json:"reasoningEffort,omitzero"`
+	ContextUsage      *ContextUsage              `json:"contextUsage,omitzero"`    // absent until it was measured
+	ReasoningEffort   *ReasoningEffortState      `json:"reasoningEffort,omitzero"` // absent until it was set
 }
 
 // TurnRef names a turn of a snapshot.
 type TurnRef struct {
 	CommandID   string `json:"commandId"`
 	TurnID      string `json:"turnId"`
-	DisplayText string `json:"displayText,omitzero"`
+	DisplayText string `json:"displayText,omitzero"` // of the prompt, shortened when Truncated
 	Truncated   bool   `json:"truncated,omitzero"`
 }
 
@@ -82,7 +82,7 @@ type ViewSnapshot struct {
 	SchemaVersion int64           `json:"schemaVersion"`
 	State         SnapshotState   `json:"state"`
 	ViewCursor    string          `json:"viewCursor"`
-	Anchor        *SnapshotAnchor `json:"anchor,omitzero"`
+	Anchor        *SnapshotAnchor `json:"anchor,omitzero"` // with mode anchoredSnapshot
 }
 
 // HistoryMode is the rung of the history ladder that was served.
@@ -114,7 +114,10 @@ const (
 )
 
 func (HistoryNoneReason) values() enumeration {
-	return openValues(HistoryNoneReasonExcluded, HistoryNoneReasonCursorSuffix, HistoryNoneReasonHistoryBudget, HistoryNoneReasonProjectionUnavailable, HistoryNoneReasonProjectionReadLimit)
+	return openValues(
+		HistoryNoneReasonExcluded, HistoryNoneReasonCursorSuffix, HistoryNoneReasonHistoryBudget,
+		HistoryNoneReasonProjectionUnavailable, HistoryNoneReasonProjectionReadLimit,
+	)
 }
 
 // HistoryPreference is the rung that a client would like best.
@@ -129,7 +132,9 @@ const (
 )
 
 func (HistoryPreference) values() enumeration {
-	return closedValues(HistoryPreferenceAuto, HistoryPreferenceInline, HistoryPreferenceSnapshot, HistoryPreferenceAnchored)
+	return closedValues(
+		HistoryPreferenceAuto, HistoryPreferenceInline, HistoryPreferenceSnapshot, HistoryPreferenceAnchored,
+	)
 }
 
 // Vcs is a version control system.

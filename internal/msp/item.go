@@ -1,88 +1,111 @@
 package msp
 
-// Item is one thing that a view shows. Which members belong to it depends on
-// Kind; Revision rises with every change (MSP.md 6, Item state machine).
+// Item is one thing that a view shows. Revision rises with every change
+// (MSP.md 6, Item state machine). The first members belong to every kind, the
+// others to the kinds that are named before them.
 type Item struct {
-	CommandID           string                `json:"commandId,omitzero"`
-	TurnID              *string               `json:"turnId" msp:"optional,nullable"`
-	ItemID              string                `json:"itemId"`
-	Kind                ItemKind              `json:"kind"`
-	ApprovalID          string                `json:"approvalId,omitzero"`
-	SubagentID          string                `json:"subagentId,omitzero"`
-	WorkflowRunID       string                `json:"workflowRunId,omitzero"`
-	Revision            int64                 `json:"revision"`
-	Status              ItemStatus            `json:"status"`
-	AgentPath           string                `json:"agentPath,omitzero"`
-	Args                string                `json:"args,omitzero"`
-	Attachments         []MessageAttachment   `json:"attachments,omitzero"`
-	Background          bool                  `json:"background,omitzero"`
-	BackgroundInitiator BackgroundInitiator   `json:"backgroundInitiator,omitzero"`
-	Blocking            *bool                 `json:"blocking,omitzero"`
+	ItemID     string     `json:"itemId"`
+	Kind       ItemKind   `json:"kind"`
+	TurnID     *string    `json:"turnId" msp:"optional,nullable"` // always written, null outside of turns
+	Revision   int64      `json:"revision"`                       // from 1
+	Status     ItemStatus `json:"status"`
+	RecordedAt string     `json:"recordedAt,omitzero"` // RFC 3339; absent while nothing was logged
+	DurationMs *int64     `json:"durationMs,omitzero"`
+
+	// What went wrong, and whether a text was shortened.
+	FailureKind   string `json:"failureKind,omitzero"`
+	FailureReason string `json:"failureReason,omitzero"`
+	Reason        string `json:"reason,omitzero"`
+	FallbackText  string `json:"fallbackText,omitzero"`
+	Truncated     bool   `json:"truncated,omitzero"`
+
+	// userMessage: the prompt. CommandID is that of the turn/start or turn/steer.
+	// Text is also that of agentMessage and reasoning.
+	CommandID   string              `json:"commandId,omitzero"`
+	Text        *string             `json:"text,omitzero"` // "" while a message begins
+	DisplayText string              `json:"displayText,omitzero"`
+	Attachments []MessageAttachment `json:"attachments,omitzero"`
+	Steered     bool                `json:"steered,omitzero"`
+	Retracted   bool                `json:"retracted,omitzero"`
+
+	// agentMessage and reasoning. Deltas of summary.N append to Summary[N].
+	ProviderItemID string   `json:"providerItemId,omitzero"`
+	Summary        []string `json:"summary,omitzero"`
+
+	// toolCall. Args is the JSON that the model wrote.
+	Tool                string                `json:"tool,omitzero"`
 	CallID              string                `json:"callId,omitzero"`
-	ChildPromptRefs     []OutputRef           `json:"childPromptRefs,omitzero"`
-	ChildSessionID      string                `json:"childSessionId,omitzero"`
-	ChildSessionLogPath string                `json:"childSessionLogPath,omitzero"`
-	Children            []WorkflowChild       `json:"children,omitzero"`
-	CommandText         string                `json:"commandText,omitzero"`
-	ControlStatus       SubagentControlStatus `json:"controlStatus,omitzero"`
-	DeclaredPhase       string                `json:"declaredPhase,omitzero"`
-	Depth               *int64                `json:"depth,omitzero"`
-	DisplayText         string                `json:"displayText,omitzero"`
-	DurationMs          *int64                `json:"durationMs,omitzero"`
-	EntryID             string                `json:"entryId,omitzero"`
-	Event               HookEventName         `json:"event,omitzero"`
-	ExitCode            *int64                `json:"exitCode,omitzero" msp:"signed"`
-	ExitSignal          *int64                `json:"exitSignal,omitzero"`
-	FailureKind         string                `json:"failureKind,omitzero"`
-	FailureReason       string                `json:"failureReason,omitzero"`
-	FallbackText        string                `json:"fallbackText,omitzero"`
-	FinalSummary        string                `json:"finalSummary,omitzero"`
-	GenerationID        *int64                `json:"generationId,omitzero"`
-	HookKey             string                `json:"hookKey,omitzero"`
-	Label               string                `json:"label,omitzero"`
-	Message             string                `json:"message,omitzero"`
+	Args                string                `json:"args,omitzero"`
+	ApprovalID          string                `json:"approvalId,omitzero"`
+	TaskID              string                `json:"taskId,omitzero"`
+	VisibleOutput       *string               `json:"visibleOutput,omitzero"` // deltas of output append to it
+	OutputRef           *OutputRef            `json:"outputRef,omitzero"`     // when VisibleOutput is not all
 	ModelVisibleContent []ModelVisibleContent `json:"modelVisibleContent,omitzero"`
-	Objective           string                `json:"objective,omitzero"`
-	Outcome             CompactionOutcome     `json:"outcome,omitzero"`
-	OutputRef           *OutputRef            `json:"outputRef,omitzero"`
 	PatchRef            *OutputRef            `json:"patchRef,omitzero"`
 	PatchSummary        *PatchSummary         `json:"patchSummary,omitzero"`
-	Paused              *bool                 `json:"paused,omitzero"`
-	ProviderItemID      string                `json:"providerItemId,omitzero"`
-	Reason              string                `json:"reason,omitzero"`
-	RecordedAt          string                `json:"recordedAt,omitzero"`
-	ReminderAgentID     string                `json:"reminderAgentId,omitzero"`
-	Result              *SubagentResult       `json:"result,omitzero"`
-	ResumeFromRunID     string                `json:"resumeFromRunId,omitzero"`
-	Retracted           bool                  `json:"retracted,omitzero"`
-	Role                string                `json:"role,omitzero"`
-	RunStatus           HookRunStatus         `json:"runStatus,omitzero"`
-	ScriptID            string                `json:"scriptId,omitzero"`
-	SideSessionID       string                `json:"sideSessionId,omitzero"`
-	StatusAttempt       *StatusAttempt        `json:"statusAttempt,omitzero"`
-	StatusChildren      *StatusChildren       `json:"statusChildren,omitzero"`
-	StatusHealth        *StatusHealth         `json:"statusHealth,omitzero"`
-	StatusLine          string                `json:"statusLine,omitzero"`
-	StatusPhase         string                `json:"statusPhase,omitzero"`
-	StatusProgress      *StatusProgress       `json:"statusProgress,omitzero"`
-	StatusStep          *StatusStep           `json:"statusStep,omitzero"`
-	Steered             bool                  `json:"steered,omitzero"`
-	StopAvailable       *bool                 `json:"stopAvailable,omitzero"`
-	StrategyID          string                `json:"strategyId,omitzero"`
-	SummarizedThrough   string                `json:"summarizedThrough,omitzero"`
-	Summary             []string              `json:"summary,omitzero"`
-	TaskID              string                `json:"taskId,omitzero"`
-	Text                *string               `json:"text,omitzero"`
-	TokenBudget         *WorkflowTokenBudget  `json:"tokenBudget,omitzero"`
-	TokensAfter         *int64                `json:"tokensAfter,omitzero"`
-	TokensBefore        *int64                `json:"tokensBefore,omitzero"`
-	Tool                string                `json:"tool,omitzero"`
 	ToolReceipt         *ToolReceipt          `json:"toolReceipt,omitzero"`
-	Trigger             CompactionTrigger     `json:"trigger,omitzero"`
-	TriggerSource       string                `json:"triggerSource,omitzero"`
-	Truncated           bool                  `json:"truncated,omitzero"`
+	Background          bool                  `json:"background,omitzero"`
+	BackgroundInitiator BackgroundInitiator   `json:"backgroundInitiator,omitzero"`
+	StopAvailable       *bool                 `json:"stopAvailable,omitzero"`
+
+	// userShell; its output is in VisibleOutput. A command ended by a signal has
+	// ExitSignal in place of ExitCode.
+	CommandText string `json:"commandText,omitzero"`
+	ExitCode    *int64 `json:"exitCode,omitzero" msp:"signed"`
+	ExitSignal  *int64 `json:"exitSignal,omitzero"`
+
+	// Status lines of work that takes long.
+	StatusLine     string          `json:"statusLine,omitzero"`
+	StatusPhase    string          `json:"statusPhase,omitzero"`
+	StatusAttempt  *StatusAttempt  `json:"statusAttempt,omitzero"`
+	StatusChildren *StatusChildren `json:"statusChildren,omitzero"`
+	StatusHealth   *StatusHealth   `json:"statusHealth,omitzero"`
+	StatusProgress *StatusProgress `json:"statusProgress,omitzero"`
+	StatusStep     *StatusStep     `json:"statusStep,omitzero"`
+
+	// compaction.
+	Trigger           CompactionTrigger `json:"trigger,omitzero"`
+	Outcome           CompactionOutcome `json:"outcome,omitzero"`
+	StrategyID        string            `json:"strategyId,omitzero"`
+	SummarizedThrough string            `json:"summarizedThrough,omitzero"` // the last entry that the summary covers
+	TokensBefore      *int64            `json:"tokensBefore,omitzero"`
+	TokensAfter       *int64            `json:"tokensAfter,omitzero"`
+
+	// subagent.
+	SubagentID          string                `json:"subagentId,omitzero"`
+	AgentPath           string                `json:"agentPath,omitzero"`
+	Role                string                `json:"role,omitzero"`
+	Objective           string                `json:"objective,omitzero"`
+	Depth               *int64                `json:"depth,omitzero"`
+	Blocking            *bool                 `json:"blocking,omitzero"`
+	ControlStatus       SubagentControlStatus `json:"controlStatus,omitzero"`
+	ChildSessionID      string                `json:"childSessionId,omitzero"`
+	ChildSessionLogPath string                `json:"childSessionLogPath,omitzero"`
+	ChildPromptRefs     []OutputRef           `json:"childPromptRefs,omitzero"`
+	Result              *SubagentResult       `json:"result,omitzero"`
 	Usage               *TokenUsage           `json:"usage,omitzero"`
-	VisibleOutput       *string               `json:"visibleOutput,omitzero"`
+
+	// workflow.
+	WorkflowRunID   string               `json:"workflowRunId,omitzero"`
+	ScriptID        string               `json:"scriptId,omitzero"`
+	TriggerSource   string               `json:"triggerSource,omitzero"`
+	DeclaredPhase   string               `json:"declaredPhase,omitzero"`
+	Children        []WorkflowChild      `json:"children,omitzero"`
+	Paused          *bool                `json:"paused,omitzero"`
+	TokenBudget     *WorkflowTokenBudget `json:"tokenBudget,omitzero"`
+	ResumeFromRunID string               `json:"resumeFromRunId,omitzero"`
+	FinalSummary    string               `json:"finalSummary,omitzero"`
+
+	// reminderChild, hookRun and sideChat.
+	ReminderAgentID string        `json:"reminderAgentId,omitzero"`
+	EntryID         string        `json:"entryId,omitzero"`
+	GenerationID    *int64        `json:"generationId,omitzero"`
+	HookKey         string        `json:"hookKey,omitzero"`
+	Event           HookEventName `json:"event,omitzero"`
+	RunStatus       HookRunStatus `json:"runStatus,omitzero"`
+	Message         string        `json:"message,omitzero"`
+	Label           string        `json:"label,omitzero"`
+	SideSessionID   string        `json:"sideSessionId,omitzero"`
 }
 
 // ItemCompletedParams are the params of item/completed.
@@ -98,7 +121,7 @@ type ItemDeltaParams struct {
 
 	ItemID string `json:"itemId"`
 	Delta  string `json:"delta"`
-	Field  string `json:"field,omitzero"`
+	Field  string `json:"field,omitzero"` // text when absent; also output and summary.N
 }
 
 // ItemReadOutputParams is what item/readOutput takes.
@@ -106,14 +129,14 @@ type ItemReadOutputParams struct {
 	SessionID   string `json:"sessionId"`
 	ItemID      string `json:"itemId"`
 	OutputRef   string `json:"outputRef"`
-	LengthBytes *int64 `json:"lengthBytes,omitzero"`
-	OffsetBytes *int64 `json:"offsetBytes,omitzero"`
+	LengthBytes *int64 `json:"lengthBytes,omitzero"` // 6 MiB when absent and at most
+	OffsetBytes *int64 `json:"offsetBytes,omitzero"` // 0 when absent; not inside a character
 }
 
 // ItemReadOutputResult is what item/readOutput answers.
 type ItemReadOutputResult struct {
-	ByteLen     int64                  `json:"byteLen"`
-	Content     string                 `json:"content"`
+	ByteLen     int64                  `json:"byteLen"` // stored bytes in Content; the next window begins after them
+	Content     string                 `json:"content"` // in Encoding
 	Encoding    ItemReadOutputEncoding `json:"encoding"`
 	Eof         bool                   `json:"eof"`
 	MediaType   string                 `json:"mediaType"`
@@ -160,7 +183,7 @@ type OutputRef struct {
 	ByteLen      int64                 `json:"byteLen"`
 	ID           string                `json:"id"`
 	URI          string                `json:"uri"`
-	Digest       string                `json:"digest,omitzero"`
+	Digest       string                `json:"digest,omitzero"` // sha256:...
 	MediaType    string                `json:"mediaType,omitzero"`
 	Path         string                `json:"path,omitzero"`
 }
@@ -181,7 +204,7 @@ type StatusAttempt struct {
 	HTTPStatus   *int64 `json:"httpStatus,omitzero"`
 	MaxAttempts  *int64 `json:"maxAttempts,omitzero"`
 	NextAttempt  *int64 `json:"nextAttempt,omitzero"`
-	RetryDelayMs *int64 `json:"retryDelayMs,omitzero"`
+	RetryDelayMs *int64 `json:"retryDelayMs,omitzero"` // until the next attempt
 }
 
 // StatusChildren counts the children of an item by state.
@@ -238,7 +261,9 @@ const (
 )
 
 func (CompactionOutcome) values() enumeration {
-	return openValues(CompactionOutcomeCompacted, CompactionOutcomeNoop, CompactionOutcomeFailed, CompactionOutcomeCancelled)
+	return openValues(
+		CompactionOutcomeCompacted, CompactionOutcomeNoop, CompactionOutcomeFailed, CompactionOutcomeCancelled,
+	)
 }
 
 // CompactionTrigger is who asked for a compaction.
@@ -282,7 +307,14 @@ const (
 )
 
 func (HookEventName) values() enumeration {
-	return openValues(HookEventNameSessionStart, HookEventNameUserPromptSubmit, HookEventNamePreToolUse, HookEventNamePermissionRequest, HookEventNamePostToolUse, HookEventNamePreCompact, HookEventNamePostCompact, HookEventNameSubagentStart, HookEventNameSubagentStop, HookEventNameStop, HookEventNameSessionEnd, HookEventNameNotification, HookEventNamePostToolUseFailure, HookEventNameStopFailure, HookEventNamePostToolBatch, HookEventNameInterrupt, HookEventNameSessionFork, HookEventNameToolUseStart, HookEventNamePreLLMCall, HookEventNamePostLLMCall)
+	return openValues(
+		HookEventNameSessionStart, HookEventNameUserPromptSubmit, HookEventNamePreToolUse,
+		HookEventNamePermissionRequest, HookEventNamePostToolUse, HookEventNamePreCompact,
+		HookEventNamePostCompact, HookEventNameSubagentStart, HookEventNameSubagentStop, HookEventNameStop,
+		HookEventNameSessionEnd, HookEventNameNotification, HookEventNamePostToolUseFailure,
+		HookEventNameStopFailure, HookEventNamePostToolBatch, HookEventNameInterrupt, HookEventNameSessionFork,
+		HookEventNameToolUseStart, HookEventNamePreLLMCall, HookEventNamePostLLMCall,
+	)
 }
 
 // HookRunStatus is how a hook ended.
@@ -298,7 +330,10 @@ const (
 )
 
 func (HookRunStatus) values() enumeration {
-	return openValues(HookRunStatusCompleted, HookRunStatusBlocked, HookRunStatusFailed, HookRunStatusTimedOut, HookRunStatusCancelled)
+	return openValues(
+		HookRunStatusCompleted, HookRunStatusBlocked, HookRunStatusFailed, HookRunStatusTimedOut,
+		HookRunStatusCancelled,
+	)
 }
 
 // ItemKind is the kind of an item.
@@ -320,7 +355,11 @@ const (
 )
 
 func (ItemKind) values() enumeration {
-	return openValues(ItemKindUserMessage, ItemKindAgentMessage, ItemKindReasoning, ItemKindToolCall, ItemKindUserShell, ItemKindSubagent, ItemKindWorkflow, ItemKindReminderChild, ItemKindCompaction, ItemKindHookRun, ItemKindSideChat)
+	return openValues(
+		ItemKindUserMessage, ItemKindAgentMessage, ItemKindReasoning, ItemKindToolCall, ItemKindUserShell,
+		ItemKindSubagent, ItemKindWorkflow, ItemKindReminderChild, ItemKindCompaction, ItemKindHookRun,
+		ItemKindSideChat,
+	)
 }
 
 // ItemReadOutputEncoding is how bytes of an output are written in JSON.
@@ -350,7 +389,10 @@ const (
 )
 
 func (ItemStatus) values() enumeration {
-	return openValues(ItemStatusInProgress, ItemStatusCompleted, ItemStatusFailed, ItemStatusCancelled, ItemStatusRejected, ItemStatusTimedOut)
+	return openValues(
+		ItemStatusInProgress, ItemStatusCompleted, ItemStatusFailed, ItemStatusCancelled, ItemStatusRejected,
+		ItemStatusTimedOut,
+	)
 }
 
 // OutputRefAvailability says whether stored output can still be read.
@@ -365,7 +407,10 @@ const (
 )
 
 func (OutputRefAvailability) values() enumeration {
-	return openValues(OutputRefAvailabilityAvailable, OutputRefAvailabilityMissing, OutputRefAvailabilityUnsupported, OutputRefAvailabilityAccessFailed)
+	return openValues(
+		OutputRefAvailabilityAvailable, OutputRefAvailabilityMissing, OutputRefAvailabilityUnsupported,
+		OutputRefAvailabilityAccessFailed,
+	)
 }
 
 // StatusHealthLevel classes how an item in progress fares.
@@ -382,5 +427,8 @@ const (
 )
 
 func (StatusHealthLevel) values() enumeration {
-	return openValues(StatusHealthLevelOk, StatusHealthLevelWaiting, StatusHealthLevelDegraded, StatusHealthLevelRetrying, StatusHealthLevelBlocked, StatusHealthLevelFailed)
+	return openValues(
+		StatusHealthLevelOk, StatusHealthLevelWaiting, StatusHealthLevelDegraded, StatusHealthLevelRetrying,
+		StatusHealthLevelBlocked, StatusHealthLevelFailed,
+	)
 }

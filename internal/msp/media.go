@@ -6,10 +6,10 @@ type MediaUploadParams struct {
 	CommandID   string `json:"commandId"`
 	ChunkBase64 string `json:"chunkBase64"`
 	ChunkCount  int64  `json:"chunkCount"`
-	ChunkIndex  int64  `json:"chunkIndex"`
+	ChunkIndex  int64  `json:"chunkIndex"` // from 0
 	MediaType   string `json:"mediaType"`
-	TotalBytes  int64  `json:"totalBytes"`
-	UploadID    string `json:"uploadId"`
+	TotalBytes  int64  `json:"totalBytes"` // of the decoded file
+	UploadID    string `json:"uploadId"`   // the same with every chunk
 }
 
 // MediaUploadResult is what media/upload answers.

@@ -2,17 +2,17 @@ package msp
 
 // ModelCatalogEntry is one model that can be chosen.
 type ModelCatalogEntry struct {
-	ContextLimit            *int64                          `json:"contextLimit"`
+	ContextLimit            *int64                          `json:"contextLimit"` // in tokens, null when not known
 	Cost                    *ModelCost                      `json:"cost"`
 	Description             *string                         `json:"description"`
 	DisplayLabel            string                          `json:"displayLabel"`
-	IsActive                bool                            `json:"isActive"`
+	IsActive                bool                            `json:"isActive"` // of the session that was named
 	IsDefault               bool                            `json:"isDefault"`
 	ModelID                 string                          `json:"modelId"`
-	OutputLimit             *int64                          `json:"outputLimit"`
+	OutputLimit             *int64                          `json:"outputLimit"` // in tokens, null when not known
 	ProfileID               *string                         `json:"profileId"`
 	ProviderID              string                          `json:"providerId"`
-	ReleaseDate             *string                         `json:"releaseDate"`
+	ReleaseDate             *string                         `json:"releaseDate"` // a day, null when not known
 	DefaultReasoningEffort  ReasoningEffort                 `json:"defaultReasoningEffort,omitzero"`
 	ReasoningEffortVariants []ModelDescribedReasoningEffort `json:"reasoningEffortVariants,omitzero"`
 	Variants                *ModelReasoningEffortVariants   `json:"variants,omitzero"`
@@ -21,7 +21,7 @@ type ModelCatalogEntry struct {
 // ModelCost is the price of a million tokens, as decimal text.
 type ModelCost struct {
 	Cached   string  `json:"cached"`
-	Currency *string `json:"currency"`
+	Currency *string `json:"currency"` // null is not known
 	Input    string  `json:"input"`
 	Output   string  `json:"output"`
 }
@@ -34,12 +34,12 @@ type ModelDescribedReasoningEffort struct {
 
 // ModelListParams is what model/list takes.
 type ModelListParams struct {
-	SessionID *string `json:"sessionId,omitzero"`
+	SessionID *string `json:"sessionId,omitzero"` // whose model is marked as active
 }
 
 // ModelListResult is what model/list answers.
 type ModelListResult struct {
-	Models     []ModelCatalogEntry `json:"models"`
+	Models     []ModelCatalogEntry `json:"models"` // the newest first
 	ProfileID  *string             `json:"profileId"`
 	ProviderID string              `json:"providerId"`
 	Source     ModelCatalogSource  `json:"source"`
@@ -49,7 +49,7 @@ type ModelListResult struct {
 type ModelSelection struct {
 	ModelID      string  `json:"modelId"`
 	DisplayLabel string  `json:"displayLabel,omitzero"`
-	ProfileID    *string `json:"profileId,omitzero" msp:"nullable"`
+	ProfileID    *string `json:"profileId,omitzero" msp:"nullable"` // null is none
 	ProviderID   string  `json:"providerId,omitzero"`
 }
 
@@ -59,7 +59,7 @@ type SessionModelChangedParams struct {
 
 	ModelID    string            `json:"modelId"`
 	Source     ModelChangeSource `json:"source"`
-	ProviderID *string           `json:"providerId" msp:"optional,nullable"`
+	ProviderID *string           `json:"providerId" msp:"optional,nullable"` // always written, null for none
 }
 
 // SessionModelRouteUnservedParams are the params of session/modelRouteUnserved.
@@ -120,7 +120,10 @@ const (
 )
 
 func (ModelCatalogSource) values() enumeration {
-	return openValues(ModelCatalogSourceProviderCatalog, ModelCatalogSourceFakeCatalog, ModelCatalogSourceUnresolvedCatalog, ModelCatalogSourceBundledCatalog, ModelCatalogSourceConfigCatalog)
+	return openValues(
+		ModelCatalogSourceProviderCatalog, ModelCatalogSourceFakeCatalog, ModelCatalogSourceUnresolvedCatalog,
+		ModelCatalogSourceBundledCatalog, ModelCatalogSourceConfigCatalog,
+	)
 }
 
 // ModelChangeSource is who chose a model.
@@ -153,7 +156,10 @@ const (
 )
 
 func (ReasoningEffort) values() enumeration {
-	return closedValues(ReasoningEffortNone, ReasoningEffortMinimal, ReasoningEffortLow, ReasoningEffortMedium, ReasoningEffortHigh, ReasoningEffortXhigh, ReasoningEffortMax, ReasoningEffortUltra)
+	return closedValues(
+		ReasoningEffortNone, ReasoningEffortMinimal, ReasoningEffortLow, ReasoningEffortMedium,
+		ReasoningEffortHigh, ReasoningEffortXhigh, ReasoningEffortMax, ReasoningEffortUltra,
+	)
 }
 
 // ReasoningEffortChangeSource is who chose an effort.
@@ -167,7 +173,9 @@ const (
 )
 
 func (ReasoningEffortChangeSource) values() enumeration {
-	return openValues(ReasoningEffortChangeSourceUser, ReasoningEffortChangeSourceDefault, ReasoningEffortChangeSourcePolicy)
+	return openValues(
+		ReasoningEffortChangeSourceUser, ReasoningEffortChangeSourceDefault, ReasoningEffortChangeSourcePolicy,
+	)
 }
 
 // UnknownModelReasoningEffortVariants says that the efforts of a model are not

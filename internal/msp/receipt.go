@@ -19,13 +19,13 @@ type CodeModeReceipt struct {
 type CronReceipt struct {
 	JobID        string           `json:"jobId,omitzero"`
 	Jobs         []CronReceiptJob `json:"jobs,omitzero"`
-	NextFireAtMs *int64           `json:"nextFireAtMs,omitzero"`
+	NextFireAtMs *int64           `json:"nextFireAtMs,omitzero"` // since 1970
 }
 
 // CronReceiptJob is one scheduled job.
 type CronReceiptJob struct {
 	JobID        string `json:"jobId"`
-	NextFireAtMs int64  `json:"nextFireAtMs"`
+	NextFireAtMs int64  `json:"nextFireAtMs"` // since 1970
 }
 
 // CodeModeLanguage is the language of a cell.
@@ -65,7 +65,10 @@ const (
 )
 
 func (ToolReceiptOperation) values() enumeration {
-	return openValues(ToolReceiptOperationCreate, ToolReceiptOperationDelete, ToolReceiptOperationList, ToolReceiptOperationExecute, ToolReceiptOperationWait)
+	return openValues(
+		ToolReceiptOperationCreate, ToolReceiptOperationDelete, ToolReceiptOperationList,
+		ToolReceiptOperationExecute, ToolReceiptOperationWait,
+	)
 }
 
 // ToolReceiptOutcome is what came of it.
@@ -87,5 +90,10 @@ const (
 )
 
 func (ToolReceiptOutcome) values() enumeration {
-	return openValues(ToolReceiptOutcomeCreated, ToolReceiptOutcomeDuplicate, ToolReceiptOutcomeDeleted, ToolReceiptOutcomeMissing, ToolReceiptOutcomeListed, ToolReceiptOutcomeRejected, ToolReceiptOutcomeCompleted, ToolReceiptOutcomePending, ToolReceiptOutcomeFailed, ToolReceiptOutcomeTimedOut, ToolReceiptOutcomeCancelled)
+	return openValues(
+		ToolReceiptOutcomeCreated, ToolReceiptOutcomeDuplicate, ToolReceiptOutcomeDeleted,
+		ToolReceiptOutcomeMissing, ToolReceiptOutcomeListed, ToolReceiptOutcomeRejected,
+		ToolReceiptOutcomeCompleted, ToolReceiptOutcomePending, ToolReceiptOutcomeFailed,
+		ToolReceiptOutcomeTimedOut, ToolReceiptOutcomeCancelled,
+	)
 }

@@ -2,38 +2,38 @@ package msp
 
 // EffectiveApprovalModeState is the approval mode in force and what set it.
 type EffectiveApprovalModeState struct {
-	LastCommandID *string            `json:"lastCommandId"`
+	LastCommandID *string            `json:"lastCommandId"` // that set the mode, null for none
 	Mode          ApprovalMode       `json:"mode"`
 	Source        ApprovalModeSource `json:"source"`
 }
 
 // ForkCutPoint names the last turn that a fork keeps.
 type ForkCutPoint struct {
-	LastTurnID string `json:"lastTurnId"`
+	LastTurnID string `json:"lastTurnId"` // the last turn that is kept
 }
 
 // ForkProvenance says where a forked session came from.
 type ForkProvenance struct {
 	SessionID   string `json:"sessionId"`
 	CommandID   string `json:"commandId"`
-	CutCursor   string `json:"cutCursor"`
-	CutExplicit bool   `json:"cutExplicit"`
+	CutCursor   string `json:"cutCursor"`   // in the view of the source
+	CutExplicit bool   `json:"cutExplicit"` // whether the client chose the cut
 }
 
 // LastTurn is how the newest finished turn ended.
 type LastTurn struct {
 	TurnID   string       `json:"turnId"`
 	Terminal TurnTerminal `json:"terminal"`
-	Error    *TurnError   `json:"error,omitzero"`
+	Error    *TurnError   `json:"error,omitzero"` // with terminal failed
 	Reason   string       `json:"reason,omitzero"`
 }
 
 // PendingRequestPointer points at a prompt that waits for a decision.
 type PendingRequestPointer struct {
 	Kind        PendingRequestKind `json:"kind"`
-	ApprovalID  string             `json:"approvalId,omitzero"`
-	UserInputID string             `json:"userInputId,omitzero"`
-	ViewCursor  string             `json:"viewCursor"`
+	ApprovalID  string             `json:"approvalId,omitzero"`  // with kind approval
+	UserInputID string             `json:"userInputId,omitzero"` // with kind userInput
+	ViewCursor  string             `json:"viewCursor"`           // at which it opened
 }
 
 // Session is one row of what the host knows about a session. Path is empty on
@@ -43,22 +43,22 @@ type Session struct {
 	Kind            SessionKind                 `json:"kind,omitzero"`
 	Name            string                      `json:"name,omitzero"`
 	Status          SessionStatus               `json:"status"`
-	ActiveTurnID    *string                     `json:"activeTurnId"`
+	ActiveTurnID    *string                     `json:"activeTurnId"` // null while no turn runs
 	CreatedAt       string                      `json:"createdAt"`
 	ForkedFrom      *ForkProvenance             `json:"forkedFrom"`
 	ModelID         *string                     `json:"modelId"`
-	Path            string                      `json:"path"`
+	Path            string                      `json:"path"` // of the log; empty on an ephemeral host
 	ProviderID      *string                     `json:"providerId"`
 	TurnCount       int64                       `json:"turnCount"`
 	UpdatedAt       string                      `json:"updatedAt"`
-	WorkspaceRoot   *string                     `json:"workspaceRoot"`
+	WorkspaceRoot   *string                     `json:"workspaceRoot"` // absolute
 	ApprovalMode    *EffectiveApprovalModeState `json:"approvalMode,omitzero"`
-	Attention       []AttentionFlag             `json:"attention,omitzero"`
+	Attention       []AttentionFlag             `json:"attention,omitzero"` // absent when nothing waits
 	Branch          string                      `json:"branch,omitzero"`
 	CreatedByClient *ClientInfo                 `json:"createdByClient,omitzero"`
-	FirstUserPrompt string                      `json:"firstUserPrompt,omitzero"`
+	FirstUserPrompt string                      `json:"firstUserPrompt,omitzero"` // shortened
 	LastActivityAt  string                      `json:"lastActivityAt,omitzero"`
-	ParentSessionID string                      `json:"parentSessionId,omitzero"`
+	ParentSessionID string                      `json:"parentSessionId,omitzero"` // of a subagent
 	SideFrom        *SideProvenance             `json:"sideFrom,omitzero"`
 	Title           string                      `json:"title,omitzero"`
 }
@@ -79,7 +79,7 @@ type SessionBranchChangedParams struct {
 	Durable
 
 	WorkspaceRoot string  `json:"workspaceRoot"`
-	Branch        *string `json:"branch" msp:"optional,nullable"`
+	Branch        *string `json:"branch" msp:"optional,nullable"` // always written, null when detached
 	VCS           Vcs     `json:"vcs,omitzero"`
 }
 
@@ -87,7 +87,7 @@ type SessionBranchChangedParams struct {
 type SessionClosedParams struct {
 	SessionID  string              `json:"sessionId"`
 	Reason     SessionClosedReason `json:"reason"`
-	ViewCursor *string             `json:"viewCursor"`
+	ViewCursor *string             `json:"viewCursor"` // the last one, null without events
 }
 
 // SessionCompactParams is what session/compact takes.
@@ -101,7 +101,7 @@ type SessionCompactParams struct {
 type SessionCompactResult struct {
 	CommandID string        `json:"commandId"`
 	Status    CompactStatus `json:"status"`
-	Reason    string        `json:"reason,omitzero"`
+	Reason    string        `json:"reason,omitzero"` // with noop, for instance no_compactable_history
 }
 
 // SessionConfig holds what a client adds to one session; unknown members are
@@ -114,7 +114,7 @@ type SessionConfig struct {
 type SessionForkParams struct {
 	SessionID    string        `json:"sessionId"`
 	CommandID    string        `json:"commandId"`
-	CutPoint     *ForkCutPoint `json:"cutPoint,omitzero"`
+	CutPoint     *ForkCutPoint `json:"cutPoint,omitzero"` // absent keeps all finished turns
 	ExcludeItems *bool         `json:"excludeItems,omitzero"`
 }
 
@@ -136,7 +136,7 @@ type SessionNameChangedParams struct {
 // SessionReadParams is what session/read takes.
 type SessionReadParams struct {
 	SessionID    string `json:"sessionId"`
-	ExcludeItems *bool  `json:"excludeItems,omitzero"`
+	ExcludeItems *bool  `json:"excludeItems,omitzero"` // absent is true
 }
 
 // SessionReadResult is what session/read answers.
@@ -158,7 +158,7 @@ type SessionRenameParams struct {
 // SessionRenameResult is what session/rename answers.
 type SessionRenameResult struct {
 	CommandID string        `json:"commandId"`
-	Name      string        `json:"name,omitzero"`
+	Name      string        `json:"name,omitzero"` // as it was kept; session/nameChanged tells it when it is absent
 	Status    CommandStatus `json:"status"`
 }
 
@@ -167,8 +167,8 @@ type SessionResumeParams struct {
 	SessionID    string            `json:"sessionId"`
 	CommandID    string            `json:"commandId"`
 	Config       *SessionConfig    `json:"config,omitzero"`
-	Cursor       *string           `json:"cursor,omitzero" msp:"nullable"`
-	ExcludeItems *bool             `json:"excludeItems,omitzero"`
+	Cursor       *string           `json:"cursor,omitzero" msp:"nullable"` // serves no history and pushes what is after it; empty is before everything
+	ExcludeItems *bool             `json:"excludeItems,omitzero"`          // absent is false
 	History      HistoryPreference `json:"history,omitzero"`
 }
 
@@ -212,20 +212,20 @@ type SessionSideChatResult struct {
 
 // SessionStartParams is what session/start takes.
 type SessionStartParams struct {
-	SessionID      *string        `json:"sessionId,omitzero"`
+	SessionID      *string        `json:"sessionId,omitzero"` // chosen by the client; must be new
 	CommandID      string         `json:"commandId"`
-	ApprovalMode   *ApprovalMode  `json:"approvalMode,omitzero" msp:"nullable"`
+	ApprovalMode   *ApprovalMode  `json:"approvalMode,omitzero" msp:"nullable"` // null is the default
 	Config         *SessionConfig `json:"config,omitzero"`
 	ModelID        *string        `json:"modelId,omitzero"`
-	ProviderID     *string        `json:"providerId,omitzero" msp:"nullable"`
-	WorkspaceRoot  *string        `json:"workspaceRoot,omitzero"`
-	WorkspaceRoots []string       `json:"workspaceRoots,omitzero"`
+	ProviderID     *string        `json:"providerId,omitzero" msp:"nullable"` // null is the default
+	WorkspaceRoot  *string        `json:"workspaceRoot,omitzero"`             // absolute; the directory of the host when absent
+	WorkspaceRoots []string       `json:"workspaceRoots,omitzero"`            // the first one is WorkspaceRoot
 }
 
 // SessionStartResult is what session/start answers.
 type SessionStartResult struct {
 	Session    Session `json:"session"`
-	ViewCursor string  `json:"viewCursor"`
+	ViewCursor string  `json:"viewCursor"` // empty before the first event
 }
 
 // SessionStartedParams are the params of session/started.
@@ -237,7 +237,7 @@ type SessionStartedParams struct {
 type SessionStatusChangedParams struct {
 	SessionID  string          `json:"sessionId"`
 	Status     SessionStatus   `json:"status"`
-	ViewCursor *string         `json:"viewCursor"`
+	ViewCursor *string         `json:"viewCursor"` // the newest one, null without events
 	Attention  []AttentionFlag `json:"attention,omitzero"`
 }
 
@@ -245,7 +245,7 @@ type SessionStatusChangedParams struct {
 type SessionUserShellParams struct {
 	SessionID   string `json:"sessionId"`
 	CommandID   string `json:"commandId"`
-	CommandText string `json:"commandText"`
+	CommandText string `json:"commandText"` // one command line for the shell
 }
 
 // SessionUserShellResult is what session/userShell answers.
@@ -258,7 +258,7 @@ type SessionUserShellResult struct {
 type SideProvenance struct {
 	SessionID string `json:"sessionId"`
 	CommandID string `json:"commandId"`
-	CutCursor string `json:"cutCursor"`
+	CutCursor string `json:"cutCursor"` // in the view of the source
 }
 
 // ApprovalMode is how tool calls that no rule decides are treated.
@@ -273,7 +273,9 @@ const (
 )
 
 func (ApprovalMode) values() enumeration {
-	return closedValues(ApprovalModeAllowAll, ApprovalModePromptUnmatched, ApprovalModeOnRequest, ApprovalModeDenyUnmatched)
+	return closedValues(
+		ApprovalModeAllowAll, ApprovalModePromptUnmatched, ApprovalModeOnRequest, ApprovalModeDenyUnmatched,
+	)
 }
 
 // ApprovalModeApplyOutcome says whether a change of the approval mode changed
@@ -394,7 +396,9 @@ const (
 )
 
 func (SessionMcpStdioFraming) values() enumeration {
-	return closedValues(SessionMcpStdioFramingAuto, SessionMcpStdioFramingContentLength, SessionMcpStdioFramingLineDelimitedJson)
+	return closedValues(
+		SessionMcpStdioFramingAuto, SessionMcpStdioFramingContentLength, SessionMcpStdioFramingLineDelimitedJson,
+	)
 }
 
 // SessionStatus is whether this host has the session loaded and whether a turn

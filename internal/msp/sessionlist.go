@@ -3,7 +3,7 @@ package msp
 // SessionListBranchFilter keeps rows on one of these branches; null is a row
 // without one.
 type SessionListBranchFilter struct {
-	AnyOf []*string `json:"anyOf"`
+	AnyOf []*string `json:"anyOf"` // null is a row without a branch
 }
 
 // SessionListChangedParams are the params of session/listChanged.
@@ -21,18 +21,18 @@ type SessionListFilter struct {
 
 // SessionListParams is what session/list takes.
 type SessionListParams struct {
-	Cursor        *string            `json:"cursor,omitzero" msp:"nullable"`
+	Cursor        *string            `json:"cursor,omitzero" msp:"nullable"` // a nextCursor; other cursors mean nothing here
 	Filter        *SessionListFilter `json:"filter,omitzero"`
-	Limit         *int64             `json:"limit,omitzero"`
-	UpdatedAfter  *string            `json:"updatedAfter,omitzero"`
+	Limit         *int64             `json:"limit,omitzero"`        // 50 when absent, at most 200 count
+	UpdatedAfter  *string            `json:"updatedAfter,omitzero"` // RFC 3339
 	WorkspaceRoot *string            `json:"workspaceRoot,omitzero"`
 }
 
 // SessionListResult is what session/list answers.
 type SessionListResult struct {
-	NextCursor    *string            `json:"nextCursor"`
+	NextCursor    *string            `json:"nextCursor"` // null on the last page
 	Sessions      []Session          `json:"sessions"`
-	AppliedFilter *SessionListFilter `json:"appliedFilter,omitzero"`
+	AppliedFilter *SessionListFilter `json:"appliedFilter,omitzero"` // the filter in its canonical form, when one was given
 }
 
 // SessionListSessionIdFilter keeps rows with one of these ids.
@@ -43,8 +43,8 @@ type SessionListSessionIdFilter struct {
 // SessionListTextFilter keeps rows whose named fields hold the words.
 type SessionListTextFilter struct {
 	Fields []SessionListTextField `json:"fields"`
-	AllOf  []string               `json:"allOf,omitzero"`
-	AnyOf  []string               `json:"anyOf,omitzero"`
+	AllOf  []string               `json:"allOf,omitzero"` // every one must be found
+	AnyOf  []string               `json:"anyOf,omitzero"` // one of them must be found
 }
 
 // SessionListTextField is a text member of a row that can be searched.

@@ -51,5 +51,9 @@ const (
 )
 
 func (SubagentControlStatus) values() enumeration {
-	return openValues(SubagentControlStatusAccepted, SubagentControlStatusStarting, SubagentControlStatusRunning, SubagentControlStatusResultReady, SubagentControlStatusClosing, SubagentControlStatusClosed, SubagentControlStatusRecoveryPending, SubagentControlStatusManualReconciliation)
+	return openValues(
+		SubagentControlStatusAccepted, SubagentControlStatusStarting, SubagentControlStatusRunning,
+		SubagentControlStatusResultReady, SubagentControlStatusClosing, SubagentControlStatusClosed,
+		SubagentControlStatusRecoveryPending, SubagentControlStatusManualReconciliation,
+	)
 }

@@ -20,7 +20,7 @@ type TaskListEntry struct {
 	Status              TaskListStatus      `json:"status"`
 	TaskID              string              `json:"taskId"`
 	BackgroundInitiator BackgroundInitiator `json:"backgroundInitiator,omitzero"`
-	StartedAt           string              `json:"startedAt,omitzero"`
+	StartedAt           string              `json:"startedAt,omitzero"` // RFC 3339
 	Tool                string              `json:"tool,omitzero"`
 }
 

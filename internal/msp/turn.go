@@ -4,14 +4,14 @@ package msp
 type ContextUsage struct {
 	Pressure     ContextPressureLevel `json:"pressure"`
 	UsedTokens   int64                `json:"usedTokens"`
-	WindowTokens *int64               `json:"windowTokens,omitzero"`
+	WindowTokens *int64               `json:"windowTokens,omitzero"` // absent when the window is not known
 }
 
 // CumulativeCost is the money spent, in US dollars; Partial when some calls had
 // no price.
 type CumulativeCost struct {
-	Partial bool    `json:"partial"`
-	USD     float64 `json:"usd"`
+	Partial bool    `json:"partial"` // some calls had no price
+	USD     float64 `json:"usd"`     // dollars
 }
 
 // CumulativeTokenUsage counts the tokens of a session.
@@ -21,7 +21,7 @@ type CumulativeTokenUsage struct {
 	TotalTokens      int64           `json:"totalTokens"`
 	CacheReadTokens  *int64          `json:"cacheReadTokens,omitzero"`
 	CacheWriteTokens *int64          `json:"cacheWriteTokens,omitzero"`
-	Cost             *CumulativeCost `json:"cost,omitzero"`
+	Cost             *CumulativeCost `json:"cost,omitzero"` // absent when no call had a price
 }
 
 // SessionContextUsageParams are the params of session/contextUsage.
@@ -30,7 +30,7 @@ type SessionContextUsageParams struct {
 
 	Pressure     ContextPressureLevel `json:"pressure"`
 	UsedTokens   int64                `json:"usedTokens"`
-	WindowTokens *int64               `json:"windowTokens,omitzero"`
+	WindowTokens *int64               `json:"windowTokens,omitzero"` // absent when the window is not known
 }
 
 // SessionTokenUsageParams are the params of session/tokenUsage.
@@ -38,9 +38,9 @@ type SessionTokenUsageParams struct {
 	Durable
 
 	TurnID       string               `json:"turnId"`
-	Cumulative   CumulativeTokenUsage `json:"cumulative"`
-	PromptTokens int64                `json:"promptTokens"`
-	TotalTokens  int64                `json:"totalTokens"`
+	Cumulative   CumulativeTokenUsage `json:"cumulative"`   // of the session, this call included
+	PromptTokens int64                `json:"promptTokens"` // of this call
+	TotalTokens  int64                `json:"totalTokens"`  // of this call
 	Usage        TokenUsage           `json:"usage"`
 	DurationMs   *int64               `json:"durationMs,omitzero"`
 	FinishReason string               `json:"finishReason,omitzero"`
@@ -51,18 +51,18 @@ type SessionTokenUsageParams struct {
 // InputTokens that was read from a cache.
 type TokenUsage struct {
 	CachedTokens     int64  `json:"cachedTokens"`
-	InputTokens      int64  `json:"inputTokens"`
-	OutputTokens     int64  `json:"outputTokens"`
+	InputTokens      int64  `json:"inputTokens"`  // with the cached ones
+	OutputTokens     int64  `json:"outputTokens"` // with the reasoning ones
 	ReasoningTokens  int64  `json:"reasoningTokens"`
-	CacheReadTokens  *int64 `json:"cacheReadTokens,omitzero"`
-	CacheWriteTokens *int64 `json:"cacheWriteTokens,omitzero"`
+	CacheReadTokens  *int64 `json:"cacheReadTokens,omitzero"`  // absent when the service does not tell
+	CacheWriteTokens *int64 `json:"cacheWriteTokens,omitzero"` // absent when the service does not tell
 }
 
 // TurnCancelParams is what turn/cancel takes.
 type TurnCancelParams struct {
 	SessionID string  `json:"sessionId"`
 	CommandID string  `json:"commandId"`
-	TurnID    *string `json:"turnId,omitzero"`
+	TurnID    *string `json:"turnId,omitzero"` // the running turn when absent
 }
 
 // TurnCancelResult is what turn/cancel answers.
@@ -79,8 +79,8 @@ type TurnCompletedParams struct {
 	TurnID             string       `json:"turnId"`
 	Terminal           TurnTerminal `json:"terminal"`
 	DurationMs         *int64       `json:"durationMs,omitzero"`
-	Error              *TurnError   `json:"error,omitzero"`
-	Reason             string       `json:"reason,omitzero"`
+	Error              *TurnError   `json:"error,omitzero"`  // with failed
+	Reason             string       `json:"reason,omitzero"` // for people
 	TimeToFirstTokenMs *int64       `json:"timeToFirstTokenMs,omitzero"`
 	Usage              *TokenUsage  `json:"usage,omitzero"`
 }
@@ -97,20 +97,20 @@ type TurnForegroundCompletedParams struct {
 	Durable
 
 	TurnID         string   `json:"turnId"`
-	BlockingAgents []string `json:"blockingAgents"`
+	BlockingAgents []string `json:"blockingAgents"` // that the turn waits for
 }
 
 // TurnInputPart is one part of a prompt. Which members belong to it depends on
 // Type.
 type TurnInputPart struct {
 	Type       TurnInputPartType `json:"type"`
-	Arguments  *string           `json:"arguments,omitzero"`
-	Base64Data *string           `json:"base64Data,omitzero"`
+	Arguments  *string           `json:"arguments,omitzero"`  // with skill
+	Base64Data *string           `json:"base64Data,omitzero"` // with image
 	Height     *int64            `json:"height,omitzero"`
-	MediaType  *string           `json:"mediaType,omitzero"`
-	Selector   *string           `json:"selector,omitzero"`
-	Text       *string           `json:"text,omitzero"`
-	UploadID   *string           `json:"uploadId,omitzero"`
+	MediaType  *string           `json:"mediaType,omitzero"` // with image and video
+	Selector   *string           `json:"selector,omitzero"`  // with skill
+	Text       *string           `json:"text,omitzero"`      // with text
+	UploadID   *string           `json:"uploadId,omitzero"`  // with image and video: of media/upload
 	Width      *int64            `json:"width,omitzero"`
 }
 
@@ -118,8 +118,8 @@ type TurnInputPart struct {
 type TurnInterruptParams struct {
 	SessionID string  `json:"sessionId"`
 	CommandID string  `json:"commandId"`
-	TurnID    *string `json:"turnId,omitzero"`
-	Retract   *bool   `json:"retract,omitzero"`
+	TurnID    *string `json:"turnId,omitzero"`  // the running turn when absent
+	Retract   *bool   `json:"retract,omitzero"` // take the prompt back as well
 }
 
 // TurnInterruptResult is what turn/interrupt answers.
@@ -146,7 +146,7 @@ type TurnRetryScheduledParams struct {
 	MaxAttempts  int64  `json:"maxAttempts"`
 	NextAttempt  int64  `json:"nextAttempt"`
 	Reason       string `json:"reason"`
-	RetryDelayMs int64  `json:"retryDelayMs"`
+	RetryDelayMs int64  `json:"retryDelayMs"` // until the next attempt
 }
 
 // TurnStartParams is what turn/start takes.
@@ -154,19 +154,19 @@ type TurnStartParams struct {
 	SessionID       string          `json:"sessionId"`
 	CommandID       string          `json:"commandId"`
 	Input           []TurnInputPart `json:"input" msp:"minItems=1"`
-	DisplayText     *string         `json:"displayText,omitzero"`
-	IfBusy          IfBusy          `json:"ifBusy,omitzero"`
-	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
-	WorkspaceRoots  []string        `json:"workspaceRoots,omitzero"`
+	DisplayText     *string         `json:"displayText,omitzero"`     // what to show instead of the input
+	IfBusy          IfBusy          `json:"ifBusy,omitzero"`          // queue when absent
+	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"` // of this turn alone
+	WorkspaceRoots  []string        `json:"workspaceRoots,omitzero"`  // not together with steer
 }
 
 // TurnStartResult is what turn/start answers.
 type TurnStartResult struct {
 	CommandID      string               `json:"commandId"`
-	TurnID         string               `json:"turnId"`
+	TurnID         string               `json:"turnId"` // the command id, or with steered the running turn
 	Status         CommandStatus        `json:"status"`
 	Disposition    TurnStartDisposition `json:"disposition"`
-	StartedNewTurn bool                 `json:"startedNewTurn"`
+	StartedNewTurn bool                 `json:"startedNewTurn"` // true exactly for started
 }
 
 // TurnStartedParams are the params of turn/started.
@@ -181,7 +181,7 @@ type TurnStartedParams struct {
 type TurnSteerParams struct {
 	SessionID       string          `json:"sessionId"`
 	CommandID       string          `json:"commandId"`
-	ExpectedTurnID  string          `json:"expectedTurnId"`
+	ExpectedTurnID  string          `json:"expectedTurnId"` // must be the running turn
 	Input           []TurnInputPart `json:"input" msp:"minItems=1"`
 	ReasoningEffort ReasoningEffort `json:"reasoningEffort,omitzero"`
 }
@@ -197,7 +197,7 @@ type TurnSteerResult struct {
 type TurnUnqueueParams struct {
 	SessionID string `json:"sessionId"`
 	CommandID string `json:"commandId"`
-	TurnID    string `json:"turnId"`
+	TurnID    string `json:"turnId"` // of a queued turn
 }
 
 // TurnUnqueueResult is what turn/unqueue answers.
@@ -211,7 +211,7 @@ type TurnUnqueueResult struct {
 type TurnUnqueuedParams struct {
 	Durable
 
-	CommandID string `json:"commandId"`
+	CommandID string `json:"commandId"` // of the turn/start that queued it
 	TurnID    string `json:"turnId"`
 }
 
@@ -260,7 +260,11 @@ const (
 )
 
 func (TurnErrorKind) values() enumeration {
-	return openValues(TurnErrorKindStepLimit, TurnErrorKindConfigError, TurnErrorKindProjectionError, TurnErrorKindLogError, TurnErrorKindWorkflowLaunchError, TurnErrorKindEnvironmentError, TurnErrorKindModelError, TurnErrorKindLaunchError, TurnErrorKindAuthRequired)
+	return openValues(
+		TurnErrorKindStepLimit, TurnErrorKindConfigError, TurnErrorKindProjectionError, TurnErrorKindLogError,
+		TurnErrorKindWorkflowLaunchError, TurnErrorKindEnvironmentError, TurnErrorKindModelError,
+		TurnErrorKindLaunchError, TurnErrorKindAuthRequired,
+	)
 }
 
 // TurnInputPartType is the kind of a prompt part.
@@ -275,7 +279,9 @@ const (
 )
 
 func (TurnInputPartType) values() enumeration {
-	return closedValues(TurnInputPartTypeText, TurnInputPartTypeImage, TurnInputPartTypeSkill, TurnInputPartTypeVideo)
+	return closedValues(
+		TurnInputPartTypeText, TurnInputPartTypeImage, TurnInputPartTypeSkill, TurnInputPartTypeVideo,
+	)
 }
 
 // TurnStartDisposition is what became of a prompt.

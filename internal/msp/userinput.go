@@ -5,7 +5,7 @@ package msp
 type UserInputAnswer struct {
 	QuestionID     string   `json:"questionId"`
 	FreeText       *string  `json:"freeText,omitzero"`
-	Note           *string  `json:"note,omitzero"`
+	Note           *string  `json:"note,omitzero"` // beside the answer
 	SelectedLabel  *string  `json:"selectedLabel,omitzero"`
 	SelectedLabels []string `json:"selectedLabels,omitzero"`
 }
@@ -44,7 +44,7 @@ type UserInputCancelResult struct {
 // Content holds at most 500 characters.
 type UserInputClarification struct {
 	Content string `json:"content"`
-	Format  string `json:"format"`
+	Format  string `json:"format"` // always text
 }
 
 // UserInputClarifyParams is what userInput/clarify takes.
@@ -116,14 +116,14 @@ type UserInputRequestParams struct {
 	Questions        []UserInputQuestion `json:"questions"`
 	ToolCallID       string              `json:"toolCallId"`
 	ToolName         string              `json:"toolName"`
-	AutoResolutionMs *int64              `json:"autoResolutionMs,omitzero"`
+	AutoResolutionMs *int64              `json:"autoResolutionMs,omitzero"` // after which it settles as timedOut; absent is never
 }
 
 // UserInputSelection bounds how many options may be chosen.
 type UserInputSelection struct {
 	Mode          UserInputSelectionMode `json:"mode"`
-	MaxSelections *int64                 `json:"maxSelections,omitzero"`
-	MinSelections *int64                 `json:"minSelections,omitzero"`
+	MaxSelections *int64                 `json:"maxSelections,omitzero"` // with multiple
+	MinSelections *int64                 `json:"minSelections,omitzero"` // with multiple
 }
 
 // UserInputSettledParams are the params of userInput/settled.
@@ -131,10 +131,10 @@ type UserInputSettledParams struct {
 	Durable
 
 	UserInputID        string                  `json:"userInputId"`
-	Answers            []UserInputAnswer       `json:"answers"`
+	Answers            []UserInputAnswer       `json:"answers"` // empty when there are none
 	Clarification      *UserInputClarification `json:"clarification"`
 	DecidedAt          *string                 `json:"decidedAt"`
-	DecidedByCommandID *string                 `json:"decidedByCommandId"`
+	DecidedByCommandID *string                 `json:"decidedByCommandId"` // null when no command decided
 	Outcome            UserInputOutcome        `json:"outcome"`
 	Reason             *string                 `json:"reason"`
 }
@@ -153,7 +153,10 @@ const (
 )
 
 func (UserInputOutcome) values() enumeration {
-	return openValues(UserInputOutcomeAnswered, UserInputOutcomeCancelled, UserInputOutcomeInterrupted, UserInputOutcomeClarified, UserInputOutcomeTimedOut, UserInputOutcomeAborted)
+	return openValues(
+		UserInputOutcomeAnswered, UserInputOutcomeCancelled, UserInputOutcomeInterrupted,
+		UserInputOutcomeClarified, UserInputOutcomeTimedOut, UserInputOutcomeAborted,
+	)
 }
 
 // UserInputSelectionMode is whether one or several options may be chosen.

@@ -10,17 +10,17 @@ type SessionViewHealthChangedParams struct {
 // ViewGapParams are the params of view/gap.
 type ViewGapParams struct {
 	SessionID string `json:"sessionId"`
-	After     string `json:"after"`
-	Next      string `json:"next"`
+	After     string `json:"after"` // the last event that was pushed
+	Next      string `json:"next"`  // the next event that is pushed
 }
 
 // ViewPageParams is what view/page takes.
 type ViewPageParams struct {
 	SessionID string            `json:"sessionId"`
 	Limit     int64             `json:"limit" msp:"min=1,max=1000"`
-	Anchor    ViewPageAnchor    `json:"anchor,omitzero"`
-	Cursor    *string           `json:"cursor,omitzero"`
-	Direction ViewPageDirection `json:"direction,omitzero"`
+	Anchor    ViewPageAnchor    `json:"anchor,omitzero"`    // not together with cursor
+	Cursor    *string           `json:"cursor,omitzero"`    // excluded itself; absent is the beginning, or backward the head
+	Direction ViewPageDirection `json:"direction,omitzero"` // forward when absent
 }
 
 // ViewPageResolvedAnchor is where a named place was found.
@@ -30,20 +30,20 @@ type ViewPageResolvedAnchor struct {
 
 // ViewPageResult is what view/page answers.
 type ViewPageResult struct {
-	Events         []UnframedViewNotification `json:"events"`
-	NextCursor     *string                    `json:"nextCursor"`
-	ResolvedAnchor *ViewPageResolvedAnchor    `json:"resolvedAnchor,omitzero"`
+	Events         []UnframedViewNotification `json:"events"`                  // always in the order of the log
+	NextCursor     *string                    `json:"nextCursor"`              // null when there is no more
+	ResolvedAnchor *ViewPageResolvedAnchor    `json:"resolvedAnchor,omitzero"` // when an anchor was asked for
 }
 
 // ViewSubscribeParams is what view/subscribe takes.
 type ViewSubscribeParams struct {
 	SessionID string  `json:"sessionId"`
-	After     *string `json:"after,omitzero"`
+	After     *string `json:"after,omitzero"` // replays what follows it; absent is from now on
 }
 
 // ViewSubscribeResult is what view/subscribe answers.
 type ViewSubscribeResult struct {
-	ViewCursor string `json:"viewCursor"`
+	ViewCursor string `json:"viewCursor"` // the newest one
 }
 
 // ViewUnsubscribeParams is what view/unsubscribe takes.

@@ -28,7 +28,7 @@ type WorkflowChildControlParams struct {
 	CommandID     string              `json:"commandId"`
 	WorkflowRunID string              `json:"workflowRunId"`
 	Action        WorkflowChildAction `json:"action"`
-	Attempt       int64               `json:"attempt"`
+	Attempt       int64               `json:"attempt"` // must be the current one
 	ChildID       string              `json:"childId"`
 }
 
