@@ -1,12 +1,5 @@
 package msp
 
-// EffectiveApprovalModeState is the approval mode in force and what set it.
-type EffectiveApprovalModeState struct {
-	LastCommandID *string            `json:"lastCommandId"` // that set the mode, null for none
-	Mode          ApprovalMode       `json:"mode"`
-	Source        ApprovalModeSource `json:"source"`
-}
-
 // ForkCutPoint names the last turn that a fork keeps.
 type ForkCutPoint struct {
 	LastTurnID string `json:"lastTurnId"` // the last turn that is kept
@@ -61,17 +54,6 @@ type Session struct {
 	ParentSessionID string                      `json:"parentSessionId,omitzero"` // of a subagent
 	SideFrom        *SideProvenance             `json:"sideFrom,omitzero"`
 	Title           string                      `json:"title,omitzero"`
-}
-
-// SessionApprovalModeChangedParams are the params of
-// session/approvalModeChanged.
-type SessionApprovalModeChangedParams struct {
-	Durable
-
-	CommandID  string             `json:"commandId"`
-	ClientName string             `json:"clientName"`
-	Mode       ApprovalMode       `json:"mode"`
-	Source     ApprovalModeSource `json:"source"`
 }
 
 // SessionBranchChangedParams are the params of session/branchChanged.
@@ -181,21 +163,6 @@ type SessionResumeResult struct {
 	LastTurn        *LastTurn               `json:"lastTurn,omitzero"`
 }
 
-// SessionSetApprovalModeParams is what session/setApprovalMode takes.
-type SessionSetApprovalModeParams struct {
-	SessionID string       `json:"sessionId"`
-	CommandID string       `json:"commandId"`
-	Mode      ApprovalMode `json:"mode"`
-}
-
-// SessionSetApprovalModeResult is what session/setApprovalMode answers.
-type SessionSetApprovalModeResult struct {
-	CommandID     string                     `json:"commandId"`
-	Status        CommandStatus              `json:"status"`
-	ApplyOutcome  ApprovalModeApplyOutcome   `json:"applyOutcome"`
-	EffectiveMode EffectiveApprovalModeState `json:"effectiveMode"`
-}
-
 // SessionSideChatParams is what session/sideChat takes.
 type SessionSideChatParams struct {
 	SessionID string `json:"sessionId"`
@@ -259,51 +226,6 @@ type SideProvenance struct {
 	SessionID string `json:"sessionId"`
 	CommandID string `json:"commandId"`
 	CutCursor string `json:"cutCursor"` // in the view of the source
-}
-
-// ApprovalMode is how tool calls that no rule decides are treated.
-type ApprovalMode string
-
-// The values of ApprovalMode.
-const (
-	ApprovalModeAllowAll        ApprovalMode = "allowAll"
-	ApprovalModePromptUnmatched ApprovalMode = "promptUnmatched"
-	ApprovalModeOnRequest       ApprovalMode = "onRequest"
-	ApprovalModeDenyUnmatched   ApprovalMode = "denyUnmatched"
-)
-
-func (ApprovalMode) values() enumeration {
-	return closedValues(
-		ApprovalModeAllowAll, ApprovalModePromptUnmatched, ApprovalModeOnRequest, ApprovalModeDenyUnmatched,
-	)
-}
-
-// ApprovalModeApplyOutcome says whether a change of the approval mode changed
-// anything.
-type ApprovalModeApplyOutcome string
-
-// The values of ApprovalModeApplyOutcome; clients must bear others.
-const (
-	ApprovalModeApplyOutcomeCompleted ApprovalModeApplyOutcome = "completed"
-	ApprovalModeApplyOutcomeNoop      ApprovalModeApplyOutcome = "noop"
-)
-
-func (ApprovalModeApplyOutcome) values() enumeration {
-	return openValues(ApprovalModeApplyOutcomeCompleted, ApprovalModeApplyOutcomeNoop)
-}
-
-// ApprovalModeSource is what set the approval mode.
-type ApprovalModeSource string
-
-// The values of ApprovalModeSource; clients must bear others.
-const (
-	ApprovalModeSourceStartup             ApprovalModeSource = "startup"
-	ApprovalModeSourceReplay              ApprovalModeSource = "replay"
-	ApprovalModeSourceApprovalReconfigure ApprovalModeSource = "approvalReconfigure"
-)
-
-func (ApprovalModeSource) values() enumeration {
-	return openValues(ApprovalModeSourceStartup, ApprovalModeSourceReplay, ApprovalModeSourceApprovalReconfigure)
 }
 
 // AttentionFlag says what a session waits for.
