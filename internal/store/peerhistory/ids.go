@@ -1,8 +1,6 @@
 package peerhistory
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,19 +29,16 @@ type facts struct {
 	} `json:"event"`
 }
 
-// wanted are the kinds of events that have ids of interest.
-var wanted = [][]byte{
-	[]byte(`"started"`), []byte(`"terminal"`), []byte(`"assistant_tool_calls_committed"`),
-	[]byte(`"tool_result_batch_committed"`), []byte(`"context_compaction_installed"`), []byte(`"requested"`),
-}
-
 // idsOf are the ids by which a record can be asked for.
-func idsOf(v *record.View) []stableID {
+func idsOf(v *record.View, h record.LogHead) []stableID {
 	kind := string(v.PayloadType)
-	switch kind {
-	case "openmuse.command.received", "openmuse.command.settled":
-	case "runtime.session":
-		if !mentions(v.Payload) {
+	switch h.EventKind {
+	case "":
+		if kind != "openmuse.command.received" && kind != "openmuse.command.settled" {
+			return nil
+		}
+	case "started", "terminal", "context_compaction_installed", "requested", "assistant_tool_calls_committed", "tool_result_batch_committed":
+		if h.Kind == "task" {
 			return nil
 		}
 	default:
@@ -85,13 +80,4 @@ func idsOf(v *record.View) []stableID {
 		}
 	}
 	return ids
-}
-
-func mentions(payload []byte) bool {
-	for _, w := range wanted {
-		if bytes.Contains(payload, w) {
-			return true
-		}
-	}
-	return false
 }

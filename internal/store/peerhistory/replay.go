@@ -249,27 +249,28 @@ func (f *follow) record(sequence, recorded int64) {
 	f.at.LastRecorded = max(f.at.LastRecorded, recorded)
 }
 
-// envelope takes in a line that is an envelope.
-func (f *follow) envelope(raw []byte, v *record.View, l Line) {
+// envelope takes in a line that is an envelope, and returns its head.
+func (f *follow) envelope(raw []byte, v *record.View, l Line) (record.LogHead, bool) {
 	f.record(v.Sequence, v.RecordedAt)
 	if string(v.PayloadType) == journal.CheckpointType {
 		f.checkpoint(raw, l)
 	}
 	h, err := record.ReadLogHead(&record.Envelope{PayloadType: string(v.PayloadType), Payload: v.Payload})
 	if err != nil {
-		return
+		return h, false
 	}
 	if h.Kind == "run" {
 		f.runs[h.Run]++
 	}
 	if SaysNothing(h) {
-		return
+		return h, true
 	}
 	k := keptLine{line: l, survives: Survives(h)}
 	if h.EventKind == "context_compaction_installed" {
 		k.through = summarised(v.Payload)
 	}
 	f.keep(k)
+	return h, true
 }
 
 // summarised is the place that a summary stands for.
@@ -301,21 +302,20 @@ func (f *follow) checkpoint(raw []byte, l Line) {
 }
 
 // write puts what was followed into a transaction.
-func (f *follow) write(ctx context.Context, tx *sql.Tx) (err error) {
+func (f *follow) write(ctx context.Context, tx *sql.Tx) error {
 	if f.through > 0 {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM openmuse_kept WHERE survives = 0 AND sequence <= ?", f.through); err != nil {
 			return err
 		}
 	}
-	insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO openmuse_kept VALUES (?, ?, ?, ?, ?)")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, insert.Close()) }()
+	kept := inserts{table: "openmuse_kept", columns: 5, tx: tx}
 	for _, k := range f.kept {
-		if _, err := insert.ExecContext(ctx, k.line.Start, k.line.End, k.line.Sequence, k.survives, k.line.SHA256[:]); err != nil {
+		if err := kept.add(k.line.Start, k.line.End, k.line.Sequence, k.survives, k.line.SHA256[:]); err != nil {
 			return err
 		}
+	}
+	if err := kept.close(); err != nil {
+		return err
 	}
 	for id, n := range f.runs {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO openmuse_runs VALUES (?, ?) ON CONFLICT (run_id) DO UPDATE SET records = records + excluded.records", id, n); err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/gofrs/flock"
 
@@ -171,12 +172,13 @@ func (w *writer) line(raw []byte, at int64) error {
 			w.frame(raw, l)
 		default:
 			l.EventID, l.Sequence = record.Text(v.ID), v.Sequence
+			var ids []stableID
 			if v.Kind == record.KindMarker {
 				w.follow.record(v.Sequence, 0)
-			} else {
-				w.follow.envelope(raw, &v, l)
+			} else if h, ok := w.follow.envelope(raw, &v, l); ok {
+				ids = idsOf(&v, h)
 			}
-			w.rows = append(w.rows, row{line: l, kind: record.Text(v.StreamKind), stream: record.Text(v.StreamID), ids: idsOf(&v)})
+			w.rows = append(w.rows, row{line: l, kind: record.Text(v.StreamKind), stream: record.Text(v.StreamID), ids: ids})
 		}
 	}
 	if len(w.rows) >= batchLines || w.bytes >= batchBytes {
@@ -203,6 +205,72 @@ func (w *writer) frame(raw []byte, l Line) {
 	w.follow.keep(keptLine{line: l, survives: true})
 }
 
+// insert writes the rows that were collected.
+func (w *writer) insert(tx *sql.Tx) error {
+	lines := inserts{table: "retained_records", columns: 7, tx: tx}
+	ids := inserts{table: "stable_ids", columns: 5, tx: tx}
+	for i := range w.rows {
+		r := &w.rows[i]
+		if err := lines.add(r.line.Start, r.line.End, r.line.EventID, r.kind, r.stream, r.line.Sequence, r.line.SHA256[:]); err != nil {
+			return err
+		}
+		for _, s := range r.ids {
+			if err := ids.add(s.kind, s.id, w.session, r.line.EventID, r.line.Start); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(lines.close(), ids.close())
+}
+
+// insertRows is how many rows one statement writes: most of the time goes into
+// what is done once a statement.
+const insertRows = 64
+
+// inserts writes many rows of a table.
+type inserts struct {
+	table   string
+	columns int
+	tx      *sql.Tx
+
+	many *sql.Stmt // of insertRows rows
+	args []any
+}
+
+func (n *inserts) query(rows int) string {
+	row := "(?" + strings.Repeat(", ?", n.columns-1) + ")"
+	return "INSERT OR REPLACE INTO " + n.table + " VALUES " + row + strings.Repeat(", "+row, rows-1)
+}
+
+func (n *inserts) add(values ...any) (err error) {
+	n.args = append(n.args, values...)
+	if len(n.args) < insertRows*n.columns {
+		return nil
+	}
+	if n.many == nil {
+		if n.many, err = n.tx.Prepare(n.query(insertRows)); err != nil {
+			return err
+		}
+	}
+	// Without a context: one that may end costs a goroutine a statement, and a
+	// batch is short.
+	_, err = n.many.Exec(n.args...)
+	n.args = n.args[:0]
+	return err
+}
+
+// close writes what is left.
+func (n *inserts) close() error {
+	var err error
+	if len(n.args) > 0 {
+		_, err = n.tx.Exec(n.query(len(n.args)/n.columns), n.args...)
+	}
+	if n.many != nil {
+		err = errors.Join(err, n.many.Close())
+	}
+	return err
+}
+
 // flush writes what was collected and how far the index goes now, together.
 func (w *writer) flush() error {
 	if w.through <= w.base {
@@ -212,27 +280,9 @@ func (w *writer) flush() error {
 	if err != nil {
 		return err
 	}
-	err = w.db.Write(w.ctx, func(tx *sql.Tx) (err error) {
-		lines, err := tx.PrepareContext(w.ctx, "INSERT OR REPLACE INTO retained_records VALUES (?, ?, ?, ?, ?, ?, ?)")
-		if err != nil {
+	err = w.db.Write(w.ctx, func(tx *sql.Tx) error {
+		if err := w.insert(tx); err != nil {
 			return err
-		}
-		defer func() { err = errors.Join(err, lines.Close()) }()
-		ids, err := tx.PrepareContext(w.ctx, "INSERT OR REPLACE INTO stable_ids VALUES (?, ?, ?, ?, ?)")
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, ids.Close()) }()
-		for i := range w.rows {
-			r := &w.rows[i]
-			if _, err := lines.ExecContext(w.ctx, r.line.Start, r.line.End, r.line.EventID, r.kind, r.stream, r.line.Sequence, r.line.SHA256[:]); err != nil {
-				return err
-			}
-			for _, s := range r.ids {
-				if _, err := ids.ExecContext(w.ctx, s.kind, s.id, w.session, r.line.EventID, r.line.Start); err != nil {
-					return err
-				}
-			}
 		}
 		if err := w.follow.write(w.ctx, tx); err != nil {
 			return err
