@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -93,6 +94,7 @@ func (s *serving) newServer(hub *host.Hub) *serve.Server {
 	}
 	if s.store != nil {
 		o.List = &sessionRows{s.store.index}
+		o.Views = session.Cache{Dir: filepath.Join(s.setup.paths.Data, "sessions", ".msp-view-v1")}
 	}
 	return serve.New(o)
 }

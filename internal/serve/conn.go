@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/msp"
+	fold "github.com/openmuse/muse/internal/view/session"
 )
 
 // Options are what a server is set to.
@@ -20,6 +21,8 @@ type Options struct {
 	Host   Host
 	List   SessionList // nil: only loaded sessions are listed
 	Models Models
+	// Views keeps the views of long sessions; the zero Cache keeps none.
+	Views fold.Cache
 	// MuseHome is the data root as clients are told it.
 	MuseHome string
 	// Ephemeral says that sessions do not outlive the host: what needs a stored

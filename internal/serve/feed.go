@@ -30,6 +30,8 @@ type feed struct {
 	moved    *sync.Cond // on gate: the fold went on, or ended
 	ended    bool
 
+	kept int64 // sequence at which the view was saved last
+
 	stop context.CancelFunc
 }
 
@@ -80,7 +82,7 @@ func (s *feeds) follow(session Session, until int64) (*feed, error) {
 	s.open[id] = f
 	s.mu.Unlock()
 
-	err := readTo(s.conn.ctx, session, f.view, until)
+	err := f.open(s.conn.ctx, until)
 	f.status, f.flags = f.view.status(), f.view.Fold().Attention()
 	if err != nil {
 		f.ended = true
@@ -113,27 +115,64 @@ func viewOf(session Session) *view {
 	}
 }
 
+// open folds the session up to a sequence, from the view that was kept when
+// there is one.
+func (f *feed) open(ctx context.Context, until int64) error {
+	v, err := f.conn.opts.Views.Read(f.view.id(), pastOf(ctx, f.session, until), fold.DefaultLimits())
+	if err != nil {
+		return err
+	}
+	f.view.View, f.kept = v, v.Fold().Sequence()
+	return nil
+}
+
+// pastOf replays the kept events of a session up to a sequence.
+func pastOf(ctx context.Context, session Session, until int64) fold.LogFrom {
+	return func(from int64, yield func(event.Recorded) error) error {
+		if from >= until {
+			return nil
+		}
+		err := session.Watch(ctx, from, func(e event.Recorded) error {
+			if e.Sequence == 0 {
+				return nil // shown while it happened: its fate is still to come
+			}
+			if err := yield(e); err != nil {
+				return err
+			}
+			if e.Sequence >= until {
+				return errReached
+			}
+			return nil
+		})
+		if errors.Is(err, errReached) {
+			return nil
+		}
+		return err
+	}
+}
+
 // readTo folds the events of a session up to a sequence.
 func readTo(ctx context.Context, session Session, v *view, until int64) error {
-	if v.Fold().Sequence() >= until {
-		return nil
-	}
-	err := session.Watch(ctx, v.Fold().Sequence(), func(e event.Recorded) error {
-		if e.Sequence == 0 {
-			return nil // shown while it happened: its fate is still to come
-		}
-		if _, err := v.Apply(e); err != nil {
-			return err
-		}
-		if e.Sequence >= until {
-			return errReached
-		}
-		return nil
+	return pastOf(ctx, session, until)(v.Fold().Sequence(), func(e event.Recorded) error {
+		_, err := v.Apply(e)
+		return err
 	})
-	if errors.Is(err, errReached) {
-		return nil
+}
+
+// keepEvery is after how many records a view is worth keeping: folding fewer
+// takes less time than anybody notices.
+const keepEvery = 4096
+
+// keep saves the view of a session that came to rest, when much was folded
+// since it was saved last. It is derived: failing costs time, later.
+func (f *feed) keep() {
+	if f.view.Fold().Sequence()-f.kept < keepEvery || f.conn.opts.Ephemeral {
+		return
 	}
-	return err
+	f.kept = f.view.Fold().Sequence()
+	if err := f.conn.opts.Views.Keep(f.view.View); err != nil {
+		f.conn.opts.Note("%v", err)
+	}
 }
 
 func (s *feeds) forget(f *feed) {
@@ -305,6 +344,9 @@ func (f *feed) flip() bool {
 		return false
 	}
 	f.status, f.flags = status, flags
+	if status == msp.SessionStatusIdle {
+		f.keep()
+	}
 	p := msp.SessionStatusChangedParams{SessionID: f.view.id(), Status: status, Attention: flags}
 	if cursor := f.view.Fold().Cursor(); cursor != "" {
 		p.ViewCursor = &cursor
