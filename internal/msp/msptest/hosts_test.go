@@ -89,33 +89,3 @@ func TestForkAndSideChat(t *testing.T) {
 	}
 	c.leave()
 }
-
-func TestGoals(t *testing.T) {
-	c := newHome(t, echoSettings, "").open(t)
-	id := c.start().Session.SessionID
-	edit := msp.GoalEditParams{SessionID: id, CommandID: msptest.CommandID(), Objective: "other"}
-	if e := refused(c, msp.ErrorKindCommandRejected, msp.MethodGoalEdit, edit); e.Data.Reason != msp.ReasonMissingGoal {
-		t.Errorf("reason %q", e.Data.Reason)
-	}
-	refused(c, msp.ErrorKindInvalidParams, msp.MethodGoalSet, msp.GoalSetParams{SessionID: id, CommandID: msptest.CommandID(), Objective: "  \n"})
-	mark := c.Mark()
-	set := must[msp.GoalCommandResult](c, msp.MethodGoalSet, msp.GoalSetParams{SessionID: id, CommandID: msptest.CommandID(), Objective: "ship it"})
-	changed := await(c, mark, msp.NoteSessionGoalChanged, func(p *msp.SessionGoalChangedParams) bool { return p.Goal != nil })
-	if changed.Goal.Objective != "ship it" {
-		t.Errorf("goal %+v", changed.Goal)
-	}
-	if set.TurnID == "" {
-		t.Error("an idle session was not woken by its goal")
-	}
-	must[msp.GoalCommandResult](c, msp.MethodGoalPause, msp.GoalPauseParams{SessionID: id, CommandID: msptest.CommandID()})
-	if set.TurnID != "" {
-		c.finished(mark, set.TurnID)
-	}
-	mark = c.Mark()
-	cleared := must[msp.GoalCommandResult](c, msp.MethodGoalClear, msp.GoalClearParams{SessionID: id, CommandID: msptest.CommandID()})
-	if cleared.TurnID != "" {
-		t.Errorf("clearing named turn %s", cleared.TurnID)
-	}
-	await(c, mark, msp.NoteSessionGoalChanged, func(p *msp.SessionGoalChangedParams) bool { return p.Goal == nil })
-	c.leave()
-}
