@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/openmuse/muse/internal/host"
-	"github.com/openmuse/muse/internal/ident"
 	"github.com/openmuse/muse/internal/store"
 	"github.com/openmuse/muse/internal/store/index"
 	"github.com/openmuse/muse/internal/store/names"
@@ -33,20 +31,4 @@ func newNames(x *index.Index, root string, now func() time.Time) *names.Authorit
 			return r.Name, err == nil, err
 		},
 	})
-}
-
-// hubNames asks the authority for names that are given to open sessions. The
-// session's log is written right after, so a claim that does not get there is
-// doubted later.
-type hubNames struct {
-	authority *names.Authority
-	now       func() time.Time
-}
-
-var _ host.Names = hubNames{}
-
-// Claim implements host.Names.
-func (n hubNames) Claim(ctx context.Context, session, name string) error {
-	_, err := n.authority.Claim(ctx, session, name, ident.V7(n.now()))
-	return err
 }

@@ -420,6 +420,25 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestChangesOfOthers: what another process writes comes into the stream with
+// nobody asking.
+func TestChangesOfOthers(t *testing.T) {
+	root := t.TempDir()
+	x := New(Options{Root: root, Fresh: time.Nanosecond, Poll: time.Millisecond})
+	defer x.Close()
+	c := x.Watch()
+	defer c.Close()
+	for i := range 3 {
+		id := addSession(t, root, i, "x")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		change, err := c.Next(ctx)
+		cancel()
+		if err != nil || change.Row.ID != id {
+			t.Fatalf("%+v, %v", change, err)
+		}
+	}
+}
+
 func TestClosed(t *testing.T) {
 	x := New(Options{Root: t.TempDir()})
 	c := x.Watch()

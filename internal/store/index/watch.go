@@ -15,6 +15,9 @@ type Change struct {
 	Removed bool
 }
 
+// pollShare is how many times as long as a look the time between two is.
+const pollShare = 50
+
 // Changes are the changes since a moment. Of a session that changes more than
 // once before it is asked for, only the newest state is kept: a slow reader
 // costs no more than one row a session.
@@ -44,16 +47,27 @@ func (x *Index) Watch() *Changes {
 	return c
 }
 
+// poll looks at the logs now and then. Where that takes long it is done less
+// often, so that it never costs more than a small part of a processor.
 func (x *Index) poll(ctx context.Context) {
-	t := time.NewTicker(x.opts.Poll)
-	defer t.Stop()
+	wait := x.opts.Poll
 	for {
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
+			t.Stop()
 			return
 		case <-t.C:
-			x.look()
 		}
+		begun := time.Now()
+		if p := x.look(); p != nil {
+			select {
+			case <-p.done:
+			case <-ctx.Done():
+				return
+			}
+		}
+		wait = max(x.opts.Poll, pollShare*time.Since(begun))
 	}
 }
 
