@@ -42,6 +42,10 @@ type Options struct {
 	// Poll is how often the logs are looked at while somebody watches for
 	// changes that other processes make; 2 s when 0.
 	Poll time.Duration
+	// First is how long a list waits for the first rows of an index that has
+	// none yet: no sessions would be a wrong answer, and soon there are some. 1 s
+	// when 0.
+	First time.Duration
 	Now  func() time.Time // time.Now when nil
 	// Trace gets what is worth knowing when something goes wrong; nil is none.
 	Trace *slog.Logger
@@ -70,12 +74,6 @@ type Index struct {
 	watch   watchers
 }
 
-// pass is one look at all logs.
-type pass struct {
-	done chan struct{}
-	err  error
-}
-
 // New is the index of a data root.
 func New(opts Options) *Index {
 	if opts.Fresh == 0 {
@@ -83,6 +81,9 @@ func New(opts Options) *Index {
 	}
 	if opts.Poll == 0 {
 		opts.Poll = 2 * time.Second
+	}
+	if opts.First == 0 {
+		opts.First = time.Second
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -256,17 +257,28 @@ func (x *Index) stale() {
 // List answers a query. It begins to bring the index up to date, if that was
 // not done just now, and waits for it as long as the query says.
 func (x *Index) List(ctx context.Context, q Query) (Page, error) {
-	whole, err := x.wait(ctx, x.look(), q.Wait)
+	p := x.look()
+	whole, err := x.wait(ctx, p, q.Wait)
 	if err != nil {
 		return Page{}, err
 	}
 	var page Page
-	err = x.use(ctx, func(d *sqldb.DB) error {
+	none := false
+	ask := func(d *sqldb.DB) error {
 		return d.Read(func(db *sql.DB) (err error) {
 			page, err = q.page(ctx, db)
+			if err == nil && len(page.Rows) == 0 && !whole {
+				err = db.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM sessions)").Scan(&none)
+			}
 			return err
 		})
-	})
+	}
+	err = x.use(ctx, ask)
+	if err == nil && none && p != nil {
+		if err = p.waitFirst(ctx, x.opts.First); err == nil {
+			err = x.use(ctx, ask)
+		}
+	}
 	page.Whole = whole
 	return page, err
 }
@@ -336,62 +348,4 @@ func (x *Index) Get(ctx context.Context, id string) (Row, error) {
 		return Row{}, err
 	}
 	return rows[0], nil
-}
-
-// look begins a pass unless one is under way or was made just now; then it is
-// nil.
-func (x *Index) look() *pass {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.pass != nil {
-		return x.pass
-	}
-	now := x.opts.Now()
-	if since := now.Sub(x.looked); !x.looked.IsZero() && since >= 0 && since < x.opts.Fresh {
-		return nil
-	}
-	p := &pass{done: make(chan struct{})}
-	ok := x.begin(func() {
-		p.err = x.run()
-		x.mu.Lock()
-		x.pass = nil
-		if p.err == nil {
-			x.looked = now
-		}
-		x.mu.Unlock()
-		close(p.done)
-	})
-	if !ok {
-		p.err = ErrClosed
-		close(p.done)
-		return p
-	}
-	x.pass = p
-	return p
-}
-
-// wait waits for a pass and reports whether it ended well.
-func (x *Index) wait(ctx context.Context, p *pass, most time.Duration) (bool, error) {
-	if p == nil {
-		return true, nil
-	}
-	var end <-chan time.Time
-	if most >= 0 {
-		t := time.NewTimer(most)
-		defer t.Stop()
-		end = t.C
-	}
-	select {
-	case <-p.done:
-		return p.err == nil, p.err
-	default:
-	}
-	select {
-	case <-p.done:
-		return p.err == nil, p.err
-	case <-end:
-		return false, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
 }

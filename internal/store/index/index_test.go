@@ -68,7 +68,7 @@ func addSession(t testing.TB, root string, n int, prompt string, more ...string)
 
 func open(t testing.TB, root string) *Index {
 	t.Helper()
-	x := New(Options{Root: root, Fresh: time.Nanosecond, Poll: time.Hour})
+	x := New(Options{Root: root, Fresh: time.Nanosecond, Poll: time.Hour, First: time.Minute})
 	t.Cleanup(func() {
 		if err := x.Close(); err != nil {
 			t.Error(err)
@@ -222,6 +222,28 @@ func check(t *testing.T, path string, rows int) {
 		AND provider_id = 'echo' AND created_at_us > 0 AND session_log_path LIKE '%session.jsonl' AND prompt_count = 1`).Scan(&n)
 	if err != nil || n != rows {
 		t.Errorf("%d rows, %v", n, err)
+	}
+}
+
+// TestFirstAnswer: the first list of all, which waits for nothing, has the
+// sessions that were used last and not none.
+func TestFirstAnswer(t *testing.T) {
+	root := t.TempDir()
+	const n = 3 * batch
+	for i := range n {
+		addSession(t, root, i, fmt.Sprint("session ", i))
+	}
+	var want []string
+	for i := range DefaultLimit {
+		want = append(want, fmt.Sprint("session ", n-1-i))
+	}
+	page, err := open(t, root).List(t.Context(), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "titles", titles(page), want)
+	if page, err := open(t, t.TempDir()).List(t.Context(), Query{}); err != nil || len(page.Rows) != 0 {
+		t.Errorf("without sessions: %v, %v", page.Rows, err)
 	}
 }
 

@@ -24,7 +24,7 @@ const batch = 64
 
 // run makes one pass: rows of sessions that are gone are removed, those of new
 // and changed ones are made, the last written first.
-func (x *Index) run() error {
+func (x *Index) run(p *pass) error {
 	x.reopen()
 	ctx := x.ctx
 	have, err := x.known(ctx)
@@ -56,7 +56,9 @@ func (x *Index) run() error {
 		if err := x.update(ctx, part); err != nil {
 			return err
 		}
+		p.first()
 	}
+	p.first()
 	return x.complete(ctx)
 }
 
