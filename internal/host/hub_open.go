@@ -511,6 +511,7 @@ func (l *Live) close(ctx context.Context, reason string) error {
 		exit = "interrupted"
 	}
 	l.mu.Lock()
+	l.giveUp()
 	broken := l.broken
 	l.mu.Unlock()
 	err := l.gear.Close()
@@ -525,6 +526,16 @@ func (l *Live) close(ctx context.Context, reason string) error {
 		told(l.s.id, reason, head)
 	}
 	return err
+}
+
+// giveUp records that the prompts which wait will not be started. The lock is
+// held and nothing runs.
+func (l *Live) giveUp() {
+	for _, e := range l.s.state.leftWaiting() {
+		if l.fact(e.Body) != nil {
+			return // the log failed, and that is what is reported
+		}
+	}
 }
 
 // watching counts those who watch.
