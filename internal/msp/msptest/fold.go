@@ -94,7 +94,10 @@ func (f *Fold) itemChanged(it msp.Item, last bool) []error {
 	if ok && it.Revision <= known.Revision {
 		out = append(out, fmt.Errorf("item %s has revision %d after %d", it.ItemID, it.Revision, known.Revision))
 	}
-	if last == (it.Status == msp.ItemStatusInProgress) {
+	// An item that has ended may still change, as a retracted prompt does; only
+	// item/completed ends it.
+	ends := it.Status != msp.ItemStatusInProgress && (!ok || known.Status == msp.ItemStatusInProgress)
+	if last && it.Status == msp.ItemStatusInProgress || !last && ends && !f.partial {
 		out = append(out, fmt.Errorf("item %s has status %s", it.ItemID, it.Status))
 	}
 	if ok && known.Kind != it.Kind {

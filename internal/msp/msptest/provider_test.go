@@ -22,7 +22,7 @@ type service struct {
 	mu     sync.Mutex
 	bodies []string
 	calls  atomic.Int64  // calls asked for so far, so that each has its own id
-	hold   chan struct{} // the rest of the answers to "wait for me" comes when it is closed
+	hold   chan struct{} // what "wait for me" and "say nothing" wait for
 }
 
 func newService(t *testing.T) *service {
@@ -63,6 +63,15 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.bodies = append(s.bodies, string(body))
 	s.mu.Unlock()
+	prompt, answered := newest(body)
+	if strings.Contains(prompt, "fail for good") {
+		http.Error(w, `{"error":{"message":"no such thing","type":"invalid_request_error"}}`, http.StatusBadRequest)
+		return
+	}
+	if strings.Contains(prompt, "fail once") && s.calls.Add(1) == 1 {
+		http.Error(w, `{"error":{"message":"busy"}}`, http.StatusServiceUnavailable)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	emit := func(event any) {
 		text, err := json.Marshal(event)
@@ -74,7 +83,6 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	type object = map[string]any
 	emit(object{"type": "response.created", "response": object{"id": "resp_1", "model": "muse-spark-test"}})
-	prompt, answered := newest(body)
 	switch {
 	case answered:
 		emit(object{"type": "response.output_text.delta", "delta": "the command ran"})
@@ -89,6 +97,12 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 		n := s.calls.Add(1)
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", n),
 			"arguments": fmt.Sprintf(`{"command":"echo %d >> runs.log","description":"note the run"}`, n)})
+	case strings.Contains(prompt, "say nothing"):
+		select {
+		case <-s.hold:
+		case <-r.Context().Done():
+			return
+		}
 	default:
 		emit(object{"type": "response.output_text.delta", "delta": "hello "})
 		if strings.Contains(prompt, "wait for me") {
