@@ -46,7 +46,7 @@ type Options struct {
 	// none yet: no sessions would be a wrong answer, and soon there are some. 1 s
 	// when 0.
 	First time.Duration
-	Now  func() time.Time // time.Now when nil
+	Now   func() time.Time // time.Now when nil
 	// Trace gets what is worth knowing when something goes wrong; nil is none.
 	Trace *slog.Logger
 }
