@@ -30,7 +30,7 @@ type feed struct {
 	moved    *sync.Cond // on gate: the fold went on, or ended
 	ended    bool
 
-	kept int64 // sequence at which the view was saved last
+	kept int64 // sequence at which the view was to be saved last
 
 	stop context.CancelFunc
 }
@@ -122,7 +122,8 @@ func (f *feed) open(ctx context.Context, until int64) error {
 	if err != nil {
 		return err
 	}
-	f.view.View, f.kept = v, v.Fold().Sequence()
+	f.view.View, f.kept = v, v.Saved()
+	f.keep()
 	return nil
 }
 

@@ -112,6 +112,9 @@ type Cache struct {
 
 const cacheFile = "view.json"
 
+// Saved is the newest record of which a cache holds the view, 0 when none does.
+func (v *View) Saved() int64 { return v.saved }
+
 // Keep saves a view.
 func (c Cache) Keep(v *View) error {
 	if c.Dir == "" {
@@ -139,6 +142,7 @@ func (c Cache) Keep(v *View) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("keep the view of session %s: %w", v.fold.s.Session, err), os.Remove(tmp.Name()))
 	}
+	v.saved = v.fold.s.Sequence
 	return nil
 }
 
@@ -167,11 +171,13 @@ type LogFrom func(from int64, yield func(event.Recorded) error) error
 // ends with is still in its place.
 func (c Cache) Read(sessionID string, log LogFrom, limits Limits) (*View, error) {
 	if v := c.load(sessionID, limits); v != nil {
+		at := v.fold.s.Sequence
 		ok, err := v.goOn(log)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
+			v.saved = at
 			return v, nil
 		}
 	}

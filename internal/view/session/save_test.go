@@ -36,13 +36,17 @@ func TestCacheSavesReading(t *testing.T) {
 	if err != nil || reads != len(s.events) {
 		t.Fatalf("read %d of %d events, %v", reads, len(s.events), err)
 	}
-	if err := c.Keep(v); err != nil {
-		t.Fatal(err)
+	if v.Saved() != 0 {
+		t.Errorf("saved at %d before it was", v.Saved())
 	}
+	if err := c.Keep(v); err != nil || v.Saved() != s.seq {
+		t.Fatalf("saved at %d, %v", v.Saved(), err)
+	}
+	kept := s.seq
 	s.turn("late", "more").end("completed")
 	reads = 0
 	again, err := c.Read(testSession, counted(s, &reads), Limits{Window: 4000})
-	if err != nil || reads != 4 {
+	if err != nil || reads != 4 || again.Saved() != kept {
 		t.Fatalf("read %d events, %v", reads, err)
 	}
 	whole, err := ReadLog(testSession, logOf(s), Limits{Window: 4000})

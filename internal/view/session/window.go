@@ -62,7 +62,8 @@ type View struct {
 	bytes  int
 	// gone is the number of the newest notification that is not kept any more,
 	// 0 when all of them are.
-	gone int64
+	gone  int64
+	saved int64 // newest record that the cache holds
 }
 
 // NewView is the view of a session of which nothing has been read.
