@@ -44,7 +44,6 @@ type state struct {
 	Compaction *open
 	Approvals  []*approval
 	Inputs     []*msp.UserInputRequestParams
-	InputCalls map[string]string // call id by user input id
 
 	Mode        msp.EffectiveApprovalModeState
 	ProfileMode msp.ApprovalMode // what the newest permission profile says
@@ -70,8 +69,7 @@ type state struct {
 // run is a turn under way, or the one before.
 type run struct {
 	ID, CommandID string
-	Sequence      int64 // of its RunStarted
-	Prompt        *msp.Item
+	Prompt        *msp.Item // nil when nobody said anything
 	Usage         *msp.TokenUsage
 	Fatal         *event.FatalError
 	StepLimit     bool
@@ -94,7 +92,7 @@ type open struct {
 func New(sessionID string) *Fold {
 	return &Fold{s: state{
 		Session: sessionID, Intents: map[string]*intent{}, Calls: map[string]*call{}, Tasks: map[string]string{},
-		Shells: map[string]*open{}, InputCalls: map[string]string{}, BoundaryMark: map[string]int64{},
+		Shells: map[string]*open{}, BoundaryMark: map[string]int64{},
 		Mode: msp.EffectiveApprovalModeState{Mode: msp.ApprovalModePromptUnmatched, Source: msp.ApprovalModeSourceStartup},
 	}}
 }

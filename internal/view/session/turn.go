@@ -70,7 +70,7 @@ func (f *Fold) turnLaunchFailed(b event.TurnLaunchFailed) {
 func (f *Fold) runStarted(b event.RunStarted) {
 	f.dropReply(msp.ItemStatusCancelled)
 	i := f.leaveQueue(f.cur.Run)
-	f.s.Run = &run{ID: f.cur.Run, CommandID: i.CommandID, Sequence: f.cur.Sequence}
+	f.s.Run = &run{ID: f.cur.Run, CommandID: i.CommandID}
 	f.say(msp.NoteTurnStarted, &msp.TurnStartedParams{Durable: f.here(), CommandID: i.CommandID, TurnID: f.cur.Run})
 	if i.Kind != chat && i.Kind != "" {
 		return
