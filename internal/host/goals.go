@@ -78,3 +78,17 @@ func (l *Live) wake(c Command, goal *event.Goal) (goalAck, error) {
 	}, "goal")
 	return goalAck{TurnID: ack.TurnID}, err
 }
+
+// pauseGoal pauses a goal that is worked towards: who stops the work does not
+// want it taken up again by itself. The lock is held.
+func (l *Live) pauseGoal() error {
+	l.s.state.mu.Lock()
+	present := l.s.state.goal
+	l.s.state.mu.Unlock()
+	if present == nil || present.Status != goalActive {
+		return nil
+	}
+	paused := *present
+	paused.Status = goalPaused
+	return l.fact(event.GoalChanged{Action: "pause", Goal: &paused})
+}

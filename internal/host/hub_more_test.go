@@ -83,6 +83,19 @@ func TestGoals(t *testing.T) {
 	s.asked() // the running turn is told
 	s.model.replies <- say{text: "done"}
 	until(w, terminalOf(turn))
+	woke, err := l.Goal(ctx, s.cmd("goal/resume"), "resume", "")
+	if err != nil || woke == "" {
+		t.Error(woke, err)
+	}
+	s.asked()
+	if _, err := l.Interrupt(ctx, s.cmd("turn/interrupt"), woke, false); err != nil {
+		t.Error(err)
+	}
+	until(w, func(g event.GoalChanged, _ event.Recorded) bool { return g.Goal.Status == "paused" })
+	until(w, terminalOf(woke))
+	if turn, err := l.Goal(ctx, s.cmd("goal/edit"), "edit", "later"); err != nil || turn != "" {
+		t.Error("a paused goal woke", turn, err)
+	}
 	for _, verb := range []string{"pause", "clear"} {
 		if woke, err := l.Goal(ctx, s.cmd("goal/"+verb), verb, ""); err != nil || woke != "" {
 			t.Error(verb, woke, err)

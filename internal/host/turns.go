@@ -268,8 +268,9 @@ func (l *Live) Steer(ctx context.Context, c Command, expected string, t TurnRequ
 }
 
 // Interrupt stops a turn, "" for the running one, and returns its id. With
-// retract the prompt is taken back if nothing was answered yet. How the turn
-// ended is an event. The command is known as long as this host lives.
+// retract the prompt is taken back if nothing was answered yet. A goal that is
+// worked towards pauses. How the turn ended is an event. The command is known
+// as long as this host lives.
 func (l *Live) Interrupt(ctx context.Context, c Command, turnID string, retract bool) (string, error) {
 	return l.once(ctx, c, func() (string, error) {
 		t, err := l.target(turnID)
@@ -278,6 +279,9 @@ func (l *Live) Interrupt(ctx context.Context, c Command, turnID string, retract 
 		}
 		if retract && t.retract == "" {
 			t.retract = c.ID
+		}
+		if err := l.pauseGoal(); err != nil {
+			return "", err
 		}
 		t.cancel(context.Canceled)
 		return t.id, nil
