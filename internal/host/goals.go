@@ -64,11 +64,11 @@ func (l *Live) Goal(ctx context.Context, c Command, verb, objective string) (tur
 
 // wake starts a turn that works towards the goal, or tells the running one.
 func (l *Live) wake(c Command, goal *event.Goal) (goalAck, error) {
-	if l.turn != nil && l.turn.id != "" {
-		l.turn.inbox.put(event.Notice{
-			Disposition: "delivered", Source: event.NoticeSource{Source: "goal"}, Summary: "the goal of the session",
-			Body: "The person set the goal of this session: " + goal.Objective + "\nGo on with what you are doing where it serves the goal; then work towards it.",
-		})
+	told := event.Notice{
+		Disposition: "delivered", Source: event.NoticeSource{Source: "goal"}, Summary: "the goal of the session",
+		Body: "The person set the goal of this session: " + goal.Objective + "\nGo on with what you are doing where it serves the goal; then work towards it.",
+	}
+	if l.turn != nil && l.turn.id != "" && l.turn.inbox.put(told) {
 		return goalAck{TurnID: l.turn.id}, nil
 	}
 	run := ident.V7(l.hub.opts.Now())
