@@ -188,7 +188,7 @@ func TestHistoryLadder(t *testing.T) {
 			if err := msp.CheckType([]byte(encoded(t, h)), typeOf2(h)); err != nil {
 				t.Error(err)
 			}
-			items := -1
+			items := 0
 			switch {
 			case h.Items != nil:
 				items = len(*h.Items)
@@ -197,8 +197,6 @@ func TestHistoryLadder(t *testing.T) {
 				if h.Snapshot.ViewCursor != v.Fold().Cursor() {
 					t.Errorf("snapshot at %s, head %s", h.Snapshot.ViewCursor, v.Fold().Cursor())
 				}
-			default:
-				items = 0
 			}
 			if h.Mode != c.mode || h.NoneReason != c.reason || items != c.items {
 				t.Errorf("mode %s, reason %q, %d items; want %s, %q, %d", h.Mode, h.NoneReason, items, c.mode, c.reason, c.items)
