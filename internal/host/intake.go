@@ -151,6 +151,7 @@ func command[T any](ctx context.Context, l *Live, c Command, params func() (any,
 	var none T
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tidyUp()
 	if known, err := l.known(ctx, c); known != nil || err != nil {
 		if err != nil {
 			return none, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/openmuse/muse/internal/agent"
 	"github.com/openmuse/muse/internal/event"
@@ -23,9 +24,6 @@ func (l *Live) Submit(ctx context.Context, c Command, t TurnRequest) (TurnAck, e
 	case "", Queue, Steer, Replace:
 	default:
 		return TurnAck{}, badParams("ifBusy: %q is none of queue, steer and replace", oneLine(t.IfBusy, 40))
-	}
-	if err := l.settled(ctx); err != nil {
-		return TurnAck{}, err
 	}
 	if l.full(c) {
 		return TurnAck{}, &Refusal{Kind: TooManyQueued, Message: fmt.Sprintf("%d prompts wait in this session already", maxQueued)}
@@ -55,23 +53,6 @@ func (l *Live) Submit(ctx context.Context, c Command, t TurnRequest) (TurnAck, e
 		}
 		return l.admit(in, "chat")
 	})
-}
-
-// settled waits until a turn whose end was shown is out of the way, so that who
-// saw it end finds the session idle.
-func (l *Live) settled(ctx context.Context) error {
-	l.mu.Lock()
-	t := l.turn
-	l.mu.Unlock()
-	if over := l.over.Load(); t == nil || over == nil || *over != t.id {
-		return nil
-	}
-	select {
-	case <-t.done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // admit records a prompt and starts its turn, or queues it behind the one that
@@ -293,10 +274,37 @@ func (l *Live) Cancel(ctx context.Context, c Command, turnID string) (string, er
 	return l.Interrupt(ctx, c, turnID, false)
 }
 
+// tidyTime is how long a command waits for a turn whose end was shown to be
+// put away.
+const tidyTime = 250 * time.Millisecond
+
+// tidyUp waits a moment for a turn that is over, so that who saw its end finds
+// the session idle. The lock is held, and given up meanwhile.
+func (l *Live) tidyUp() {
+	if !l.ending() {
+		return
+	}
+	t := l.turn
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	timer := time.NewTimer(tidyTime)
+	defer timer.Stop()
+	select {
+	case <-t.done:
+	case <-timer.C:
+	}
+}
+
+// ending reports whether the end of the running turn was recorded.
+func (l *Live) ending() bool {
+	over := l.over.Load()
+	return l.turn != nil && over != nil && *over == l.turn.id
+}
+
 // target is the running turn, which turnID must name unless it is "".
 func (l *Live) target(turnID string) (*running, error) {
 	switch {
-	case l.turn == nil || l.turn.id == "":
+	case l.turn == nil || l.turn.id == "" || l.ending():
 		return nil, refuse(ReasonMissingRun, "no turn is running")
 	case turnID == "" || turnID == l.turn.id:
 		return l.turn, nil
@@ -308,6 +316,7 @@ func (l *Live) target(turnID string) (*running, error) {
 func (l *Live) once(_ context.Context, c Command, carryOut func() (string, error)) (string, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tidyUp()
 	if i := l.volatile[c.ID]; i != nil {
 		if i.digest != c.Digest || i.method != c.Method {
 			return "", conflict(c)
