@@ -267,3 +267,37 @@ func TestARunWhoseProcessEnded(t *testing.T) {
 		t.Errorf("active %+v, last %+v", f.ActiveTurn(), f.LastTurn())
 	}
 }
+
+// TestTextsAreBounded: a surface that is full shows no more, and what was shown
+// is a beginning of what is committed, whole characters only.
+func TestTextsAreBounded(t *testing.T) {
+	piece := strings.Repeat("x", maxText/4) + "é"
+	s := newScript().turn("t1", "x").add(event.ToolCalls{Calls: []event.ToolCall{{CallID: "c", Name: "bash", Args: "{}"}}}).start("c", "task-1", "bash")
+	whole := strings.Repeat(piece, 5)
+	for i := range 5 {
+		s.live(event.OutputDelta{MessageID: "m", Offset: int64(i * len(piece)), Text: piece})
+	}
+	out := ""
+	for range 5 {
+		chunk := strings.Repeat("y", maxOutput/3) + "…"
+		s.live(event.TaskProgress{TaskID: "task-1", Offset: int64(len(out)), Chunk: chunk})
+		out += chunk
+	}
+	s.finish("c", "task-1", out, false).add(event.AssistantMessage{MessageID: "m", Text: whole}).end("completed")
+	notes := fold(t, New(testSession), s.events)
+	shown := map[string]string{}
+	for _, n := range notes {
+		switch p := n.Params.(type) {
+		case *msp.ItemDeltaParams:
+			shown[p.ItemID] += p.Delta
+		case *msp.ItemCompletedParams:
+			if p.Item.Kind == msp.ItemKindUserMessage {
+				continue
+			}
+			text := deref(p.Item.Text) + deref(p.Item.VisibleOutput)
+			if !p.Item.Truncated || len(text) > maxText || shown[p.Item.ItemID] != text {
+				t.Errorf("%s: %d bytes shown, %d committed, truncated %v", p.Item.Kind, len(shown[p.Item.ItemID]), len(text), p.Item.Truncated)
+			}
+		}
+	}
+}

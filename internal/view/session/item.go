@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -79,7 +80,7 @@ func shown(i msp.Item) msp.Item {
 type reply struct {
 	MessageID, Run string
 	Opened         bool
-	Text           string // what was shown
+	Text           []byte // what was shown; it grows piece by piece
 	Seen           int64  // bytes that came
 	Holed          bool   // a fragment did not come: no more is shown until the end
 }
@@ -113,13 +114,13 @@ func (f *Fold) outputDelta(b event.OutputDelta) {
 	m := f.s.Reply
 	m.Holed = m.Holed || b.Offset != m.Seen
 	m.Seen += int64(len(b.Text))
-	if m.Holed || len(m.Text) >= maxText {
+	if m.Holed {
 		return
 	}
-	room, _ := clip(b.Text, maxText-len(m.Text))
-	m.Text += room
+	room, cut := clip(b.Text, maxText-len(m.Text))
+	m.Text, m.Holed = append(m.Text, room...), cut
 	if !m.Opened {
-		if strings.TrimSpace(m.Text) == "" {
+		if len(bytes.TrimSpace(m.Text)) == 0 {
 			return
 		}
 		at, ok := f.live()
@@ -131,13 +132,13 @@ func (f *Fold) outputDelta(b event.OutputDelta) {
 		none := ""
 		item.Text = &none
 		f.show(msp.NoteItemStarted, &msp.ItemStartedParams{MaybeDurable: msp.MaybeDurable{Position: at}, Item: item})
-		room = m.Text
+		room = string(m.Text)
 	}
 	f.delta(m.MessageID, "text", room)
 }
 
 func (m *reply) item() msp.Item {
-	text := m.Text
+	text := string(m.Text)
 	return msp.Item{
 		ItemID: m.MessageID, Kind: msp.ItemKindAgentMessage, TurnID: named(m.Run), Revision: 1,
 		Status: msp.ItemStatusInProgress, Text: &text,
@@ -159,8 +160,12 @@ func (f *Fold) delta(item, field, text string) {
 func (f *Fold) outputChunk(o *open, offset int64, chunk string) {
 	o.Holed = o.Holed || offset != o.Seen || leavesOut(chunk)
 	o.Seen += int64(len(chunk))
+	if o.Holed {
+		return
+	}
 	so := deref(o.Item.VisibleOutput)
-	if chunk, _ = clip(chunk, maxOutput-len(so)); o.Holed || chunk == "" {
+	chunk, o.Holed = clip(chunk, maxOutput-len(so))
+	if chunk == "" {
 		return
 	}
 	so += chunk
@@ -226,7 +231,7 @@ func (f *Fold) assistantMessage(b event.AssistantMessage) {
 	}
 	if m := f.s.Reply; m != nil && m.MessageID == b.MessageID {
 		if m.Opened {
-			f.rest(m.MessageID, "text", m.Text, text)
+			f.rest(m.MessageID, "text", string(m.Text), text)
 		}
 		f.s.Reply = nil
 	}
