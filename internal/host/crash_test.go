@@ -161,21 +161,25 @@ func TestKilledHosts(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(7, 8))
 	for i := range kills {
-		killed(t, i, time.Duration(random.IntN(500))*time.Millisecond)
+		within := 500 // after the first word
+		if i%3 == 2 {
+			within = 150 // after the process was started
+		}
+		killed(t, i, i%3 == 2, time.Duration(random.IntN(within))*time.Millisecond)
 	}
 }
 
-func killed(t *testing.T, seed int, after time.Duration) {
+func killed(t *testing.T, seed int, early bool, after time.Duration) {
 	t.Helper()
 	s := newStage(t)
 	s.close()
-	said := runLoad(t, s, seed, after)
+	said := runLoad(t, s, seed, early, after)
 
 	s.hub = host.NewHub(host.HubOptions{DataRoot: s.data, Workspace: s.work, Program: "again", Factory: eagerStage{s}, Now: time.Now})
 	defer s.close()
 	began := time.Now()
 	l, err := s.hub.Start(t.Context(), loadCommand(seed, 0), host.StartRequest{})
-	if r := (*host.Refusal)(nil); errors.As(err, &r) && r.Reason == host.ReasonAbandoned && len(said) == 0 {
+	if r := (*host.Refusal)(nil); errors.As(err, &r) && len(said) == 0 && r.Reason == host.ReasonAbandoned {
 		return // it died while it started the session
 	}
 	if err != nil {
@@ -229,7 +233,7 @@ func killed(t *testing.T, seed int, after time.Duration) {
 }
 
 // runLoad runs the load in a process, kills it and returns what it had said.
-func runLoad(t *testing.T, s *stage, seed int, after time.Duration) []told {
+func runLoad(t *testing.T, s *stage, seed int, early bool, after time.Duration) []told {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
@@ -241,6 +245,10 @@ func runLoad(t *testing.T, s *stage, seed int, after time.Duration) []told {
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	kill := func() { time.AfterFunc(after, func() { _ = cmd.Process.Kill() }) }
+	if early {
+		kill()
 	}
 	var said []told
 	lines := bufio.NewScanner(out)
@@ -254,8 +262,8 @@ func runLoad(t *testing.T, s *stage, seed int, after time.Duration) []told {
 		if json.Unmarshal(raw, &v) != nil {
 			continue // the line that the kill cut
 		}
-		if len(said) == 0 {
-			time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		if len(said) == 0 && !early {
+			kill()
 		}
 		said = append(said, v)
 	}

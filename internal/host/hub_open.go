@@ -136,6 +136,9 @@ func (h *Hub) startedBefore(ctx context.Context, c Command, id string) (*Live, e
 			return nil, err
 		}
 		switch i := commands[c.ID]; {
+		case i == nil && len(commands) == 0 && id == derivedID(c):
+			// The host died while it opened the session for this command.
+			return nil, nil
 		case i == nil:
 			return nil, taken
 		case i.digest != c.Digest || i.method != c.Method:

@@ -276,7 +276,7 @@ func (l *Live) Cancel(ctx context.Context, c Command, turnID string) (string, er
 
 // tidyTime is how long a command waits for a turn whose end was shown to be
 // put away.
-const tidyTime = 250 * time.Millisecond
+const tidyTime = 2500 * time.Millisecond
 
 // tidyUp waits a moment for a turn that is over, so that who saw its end finds
 // the session idle. The lock is held, and given up meanwhile.
