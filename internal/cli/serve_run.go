@@ -59,8 +59,10 @@ func runServe(ctx context.Context, env *Env, opts *serveOptions) error {
 		}
 		hubOpts.Names = nameClaims{s.store, env}
 	}
-	hub := host.NewHub(hubOpts)
-	err = s.newServer(hub).Serve(ctx, untilDone(ctx, env.Stdin), env.Stdout)
+	var server *serve.Server
+	hubOpts.Closed = func(id, reason string, head int64) { server.Unloaded(id, reason, head) }
+	server = s.newServer(host.NewHub(hubOpts))
+	err = server.Serve(ctx, untilDone(ctx, env.Stdin), env.Stdout)
 	if s.store != nil {
 		err = errors.Join(err, s.store.close())
 	}

@@ -64,14 +64,6 @@ func (k *call) guarded() (result any, err error) {
 // then does f after the reply.
 func (k *call) then(f func()) { k.after = append(k.after, f) }
 
-// hold stops the events of f's session until the reply stands.
-func (k *call) hold(f *feed) {
-	if k.release == nil {
-		f.gate.Lock()
-		k.release = f.gate.Unlock
-	}
-}
-
 // command is the identity of the call for the host.
 func (k *call) command(id string) (host.Command, error) {
 	if !ident.Valid(id) || id[14] != '7' {
@@ -134,11 +126,10 @@ func command[P, R any](f func(k *call, s *feed, c host.Command, p P) (R, error))
 		if err != nil {
 			return nil, err
 		}
-		s, err := k.feeds.loaded(t.SessionID)
+		s, err := k.loaded(t.SessionID)
 		if err != nil {
 			return nil, err
 		}
-		k.hold(s)
 		r, err := f(k, s, c, p)
 		return r, k.rejected(err, c)
 	}}

@@ -45,6 +45,7 @@ type Options struct {
 type Server struct {
 	opts    Options
 	methods map[string]method
+	client  atomic.Pointer[conn] // the one that is served now
 }
 
 // New makes a server.
@@ -102,6 +103,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &conn{Server: s, ctx: ctx, cancel: cancel, greeted: make(chan struct{}), lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
 	c.out = newOutbox(out, c.gapFrame)
 	c.feeds = newFeeds(c)
+	s.client.Store(c)
 	stopList := c.watchList()
 	readErr := c.read(in)
 	c.lanes.wait()

@@ -316,6 +316,40 @@ func TestSubscriptions(t *testing.T) {
 	}
 }
 
+// TestRest holds that a session which the client left and which does nothing
+// is followed by nobody, so that its host may unload it, and that it can be
+// followed again.
+func TestRest(t *testing.T) {
+	c := ready(t, nil)
+	started, s := c.start()
+	id := started.Session.SessionID
+	run := ident.V7(time.Now())
+	s.say(run, event.RunStarted{Prompt: "work"})
+	if _, err := c.Await(c.ctx, 0, "the turn", is(msp.NoteTurnStarted)); err != nil {
+		t.Fatal(err)
+	}
+	must[msp.ViewUnsubscribeResult](c, msp.MethodViewUnsubscribe, msp.ViewUnsubscribeParams{SessionID: id})
+	if n := s.watching(); n != 1 {
+		t.Errorf("%d follow a session that runs, want 1", n)
+	}
+	mark := c.Mark()
+	s.say(run, event.RunTerminal{Terminal: "completed"})
+	if _, err := msptest.AwaitParams(c.ctx, c.Client, mark, msp.NoteSessionStatusChanged, func(p *msp.SessionStatusChangedParams) bool {
+		return p.Status == msp.SessionStatusIdle
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitWatchers(0)
+	must[msp.SessionReadResult](c, msp.MethodSessionRead, msp.SessionReadParams{SessionID: id})
+	s.awaitWatchers(0)
+	must[msp.ViewSubscribeResult](c, msp.MethodViewSubscribe, msp.ViewSubscribeParams{SessionID: id})
+	mark = c.Mark()
+	s.echo(host.Command{ID: ident.V7(time.Now())}, host.TurnRequest{Text: "again"})
+	if _, err := c.Await(c.ctx, mark, "the end of the turn", is(msp.NoteTurnCompleted)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestOptOut(t *testing.T) {
 	c := ready(t, &msp.ClientCapabilities{OptOutNotificationMethods: []string{msp.NoteItemDelta, msp.NoteSessionStatusChanged, msp.NoteViewGap, "no/such"}})
 	_, s := c.start()

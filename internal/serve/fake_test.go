@@ -143,6 +143,7 @@ type fakeSession struct {
 	refuse   error // of the next command
 	onSubmit func(c host.Command, t host.TurnRequest)
 	onGoal   func()
+	watchers int
 }
 
 // say records an event; live-only ones are shown and not kept.
@@ -180,6 +181,8 @@ func (s *fakeSession) Watch(ctx context.Context, from int64, show func(event.Rec
 		s.changed.Broadcast()
 	})
 	defer stop()
+	s.count(1)
+	defer s.count(-1)
 	next, live := 0, false
 	for {
 		s.mu.Lock()
@@ -203,6 +206,28 @@ func (s *fakeSession) Watch(ctx context.Context, from int64, show func(event.Rec
 		if err := show(e); err != nil {
 			return err
 		}
+	}
+}
+
+func (s *fakeSession) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers += n
+	s.changed.Broadcast()
+}
+
+func (s *fakeSession) watching() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.watchers
+}
+
+// awaitWatchers waits until so many follow the session.
+func (s *fakeSession) awaitWatchers(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.watchers != n {
+		s.changed.Wait()
 	}
 }
 

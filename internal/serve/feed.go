@@ -40,10 +40,13 @@ type feeds struct {
 	conn    *conn
 	mu      sync.Mutex
 	open    map[string]*feed
+	told    map[string]bool // sessions whose end a feed has told of
 	running sync.WaitGroup
 }
 
-func newFeeds(c *conn) *feeds { return &feeds{conn: c, open: map[string]*feed{}} }
+func newFeeds(c *conn) *feeds {
+	return &feeds{conn: c, open: map[string]*feed{}, told: map[string]bool{}}
+}
 
 // of is the feed of a session, nil when there is none.
 func (s *feeds) of(sessionID string) *feed {
@@ -52,14 +55,14 @@ func (s *feeds) of(sessionID string) *feed {
 	return s.open[sessionID]
 }
 
-// loaded is the feed of a loaded session; otherwise the host says what the
+// loaded claims the feed of a loaded session; otherwise the host says what the
 // session is instead.
-func (s *feeds) loaded(sessionID string) (*feed, error) {
-	session, err := s.conn.opts.Host.Loaded(sessionID)
+func (k *call) loaded(sessionID string) (*feed, error) {
+	session, err := k.opts.Host.Loaded(sessionID)
 	if err != nil {
 		return nil, err
 	}
-	return s.follow(session, session.Head())
+	return k.claim(session, session.Head())
 }
 
 // errReached ends a reading of events at the place it was meant for.
@@ -80,6 +83,7 @@ func (s *feeds) follow(session Session, until int64) (*feed, error) {
 	f.moved = sync.NewCond(&f.gate)
 	f.gate.Lock() // whoever asks for the session meanwhile waits in catchUp
 	s.open[id] = f
+	delete(s.told, id)
 	s.mu.Unlock()
 
 	err := f.open(s.conn.ctx, until)
@@ -208,6 +212,40 @@ func (s *feeds) list() []*feed {
 	return out
 }
 
+// claim is the feed of a session, folded at least up to a sequence, with its
+// events held back until the reply of the call stands.
+func (k *call) claim(session Session, until int64) (*feed, error) {
+	for {
+		f, err := k.feeds.follow(session, until)
+		if f == nil {
+			return nil, err
+		}
+		if err != nil { // it came to rest before it had folded so far
+			k.feeds.forget(f)
+			continue
+		}
+		f.gate.Lock()
+		if f.ended { // it came to rest meanwhile
+			f.gate.Unlock()
+			k.feeds.forget(f)
+			continue
+		}
+		k.release = f.gate.Unlock
+		return f, nil
+	}
+}
+
+// rest ends the feed of a session that nobody follows and that does nothing:
+// the host may unload it. Whoever asks for it again gets another feed.
+func (f *feed) rest() {
+	if f.attached || f.ended || f.status != msp.SessionStatusIdle || len(f.flags) > 0 {
+		return
+	}
+	f.ended = true
+	f.conn.feeds.forget(f)
+	f.stop()
+}
+
 // catchUp waits until the feed has folded up to a sequence, or its session is
 // gone.
 func (f *feed) catchUp(until int64) error {
@@ -270,8 +308,31 @@ func (f *feed) closed() {
 	if cursor := f.view.Fold().Cursor(); cursor != "" {
 		p.ViewCursor = &cursor
 	}
+	f.conn.feeds.mu.Lock()
+	f.conn.feeds.told[p.SessionID] = true
+	f.conn.feeds.mu.Unlock()
 	f.conn.broadcast(msp.NoteSessionClosed, p)
 	f.conn.rowChanged(f.view.row(false))
+}
+
+// Unloaded is told by the host that it unloaded a session in order; head is
+// the session's newest record. The client hears of it from the session's feed,
+// or from here when nobody followed the session.
+func (s *Server) Unloaded(sessionID, reason string, head int64) {
+	c := s.client.Load()
+	if c == nil {
+		return
+	}
+	c.feeds.mu.Lock()
+	told := c.feeds.open[sessionID] != nil || c.feeds.told[sessionID]
+	c.feeds.mu.Unlock()
+	if told {
+		return
+	}
+	cursor := fold.Cursor(sessionID, fold.LastOf(head))
+	c.broadcast(msp.NoteSessionClosed, msp.SessionClosedParams{
+		SessionID: sessionID, Reason: msp.SessionClosedReason(reason), ViewCursor: &cursor,
+	})
 }
 
 // deliver pushes one event of the view to a client that has subscribed, and
@@ -347,6 +408,7 @@ func (f *feed) flip() bool {
 	f.status, f.flags = status, flags
 	if status == msp.SessionStatusIdle {
 		f.keep()
+		defer f.rest()
 	}
 	p := msp.SessionStatusChangedParams{SessionID: f.view.id(), Status: status, Attention: flags}
 	if cursor := f.view.Fold().Cursor(); cursor != "" {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/msp"
-	fold "github.com/openmuse/muse/internal/view/session"
 )
 
 func decideApproval(k *call, s *feed, c host.Command, p msp.ApprovalDecideParams) (msp.ApprovalDecideResult, error) {
@@ -28,13 +27,14 @@ func (f *feed) raced(err error) error {
 	if !ok || no.Settled == nil {
 		return err
 	}
-	cursor := fold.Cursor(f.view.id(), fold.LastOf(no.Settled.Sequence))
 	switch no.Kind {
 	case host.ApprovalResolved:
+		cursor := f.view.said(no.Settled.Sequence, msp.NoteApprovalResolved)
 		return msp.ApprovalAlreadyResolved(no.ApprovalID, msp.ApprovalResolutionSummary{
 			Decision: no.Settled.Outcome, ResolvedBy: no.Settled.By, ViewCursor: cursor,
 		})
 	case host.UserInputSettled:
+		cursor := f.view.said(no.Settled.Sequence, msp.NoteUserInputSettled)
 		return msp.UserInputAlreadySettled(no.UserInputID, msp.UserInputSettlementSummary{
 			Outcome: no.Settled.Outcome, ViewCursor: cursor,
 		})

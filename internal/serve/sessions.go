@@ -135,11 +135,10 @@ func (k *call) opening(open func(context.Context) (Session, error), c host.Comma
 	}
 	known := k.feeds.of(session.Facts().SessionID) != nil
 	at := session.OpenedAt(c)
-	f, err := k.feeds.follow(session, at)
+	f, err := k.claim(session, at)
 	if err != nil {
 		return opened{}, err
 	}
-	k.hold(f)
 	v := f.view
 	if at > 0 && v.Fold().Sequence() > at {
 		v = viewOf(session)
@@ -173,11 +172,10 @@ func resumeSession(k *call, p msp.SessionResumeParams) (msp.SessionResumeResult,
 	if err != nil {
 		return none, k.rejected(err, c)
 	}
-	f, err := k.feeds.follow(session, session.Head())
+	f, err := k.claim(session, session.Head())
 	if err != nil {
 		return none, err
 	}
-	k.hold(f)
 	v := f.view
 	out := msp.SessionResumeResult{
 		PendingRequests: v.Fold().Pending(), Session: v.row(true), ViewCursor: v.Fold().Cursor(), LastTurn: v.Fold().LastTurn(),
@@ -233,11 +231,11 @@ func readSession(k *call, p msp.SessionReadParams) (msp.SessionReadResult, error
 func (k *call) seeing(sessionID string, look func(v *view, loaded bool) error) error {
 	session, err := k.opts.Host.Loaded(sessionID)
 	if err == nil {
-		f, err := k.feeds.follow(session, session.Head())
+		f, err := k.claim(session, session.Head())
 		if err != nil {
 			return err
 		}
-		k.hold(f)
+		defer f.rest()
 		return look(f.view, true)
 	}
 	if no, ok := asRefusal(err); !ok || no.Kind != host.SessionNotLoaded || k.opts.Ephemeral {

@@ -115,3 +115,20 @@ func (v *view) status() msp.SessionStatus {
 	}
 	return msp.SessionStatusIdle
 }
+
+// said is the cursor of what a record said by a method. When that is not at
+// hand any more it is the cursor behind everything the record said.
+func (v *view) said(sequence int64, method string) string {
+	kept, err := v.After(sequence*fold.Stride - 1)
+	if err == nil { // else the record lies behind the window
+		for _, k := range kept {
+			if fold.Sequence(k.Number) > sequence {
+				break
+			}
+			if k.Method == method {
+				return fold.Cursor(v.id(), k.Number)
+			}
+		}
+	}
+	return fold.Cursor(v.id(), fold.LastOf(sequence))
+}

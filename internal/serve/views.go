@@ -7,11 +7,10 @@ import (
 // subscribe attaches the client to the view of a loaded session: to what is
 // still to come, or from a cursor on.
 func subscribe(k *call, p msp.ViewSubscribeParams) (msp.ViewSubscribeResult, error) {
-	f, err := k.feeds.loaded(p.SessionID)
+	f, err := k.loaded(p.SessionID)
 	if err != nil {
 		return msp.ViewSubscribeResult{}, err
 	}
-	k.hold(f)
 	out := msp.ViewSubscribeResult{ViewCursor: f.view.Fold().Cursor()}
 	if p.After == nil {
 		if !f.attached {
@@ -30,8 +29,10 @@ func subscribe(k *call, p msp.ViewSubscribeParams) (msp.ViewSubscribeResult, err
 // unsubscribe detaches the client; doing it twice changes nothing.
 func unsubscribe(k *call, p msp.ViewUnsubscribeParams) (msp.ViewUnsubscribeResult, error) {
 	if f := k.feeds.of(p.SessionID); f != nil {
-		k.hold(f)
+		f.gate.Lock()
+		k.release = f.gate.Unlock
 		f.detach()
+		k.then(f.rest)
 	}
 	return msp.ViewUnsubscribeResult{}, nil
 }
