@@ -122,10 +122,13 @@ func (f *Fold) approvalRequested(e approvalFields) {
 	}
 	key := e.ToolCallID
 	if key == "" {
-		key = e.PendingActionID // no call asks: the question is an item by itself
+		key = e.PendingActionID
 	}
+	// Without an open call, as when a command asks that outlived its call, the
+	// question is an item by itself.
+	alone := f.s.Calls[key] == nil
 	c := f.known(key, e.TaskID, e.ToolName)
-	c.Alone = e.ToolCallID == ""
+	c.Alone = c.Alone || alone
 	fresh := c.Open == nil
 	c.ApprovalID = e.PendingActionID
 	f.showCall(c)

@@ -71,7 +71,7 @@ func (f *Fold) showCall(c *call) {
 // the items that show them (MSP.md 7.5, task/background).
 func (c *call) item() msp.Item {
 	id := c.Task
-	if id == "" {
+	if id == "" || c.Alone { // the task may have been shown before
 		id = derived(c.Record, c.Index)
 	}
 	return msp.Item{

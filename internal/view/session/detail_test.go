@@ -110,6 +110,21 @@ func TestProtectedWritesAreSaid(t *testing.T) {
 	}
 }
 
+// TestApprovalAfterItsCall: a command that goes on in the background asks for a
+// connection when its call and its turn have ended.
+func TestApprovalAfterItsCall(t *testing.T) {
+	s := newScript().turn("t1", "x").add(event.ToolCalls{Calls: []event.ToolCall{{CallID: "c", Name: "bash", Args: "{}"}}}).start("c", "task-1", "bash").
+		finish("c", "task-1", "runs on", false).add(event.ToolResults{Results: []event.ToolResult{{CallID: "c", Text: "runs on"}}}).end("completed").of("t1")
+	n := len(s.events)
+	s.add(approvalOf(`{"kind":"requested","pending_action_id":"a","tool_call_id":"c","task_id":"task-1","tool_name":"bash","approval_subject":{"kind":"tool_action","network":{"host":"h","port":1,"protocol":"tcp"}},"available_choices":[]}`),
+		approvalOf(`{"kind":"decision_applied","pending_action_id":"a","decision":"approved","decision_source":{"kind":"user"},"policy_result":"allow"}`))
+	want := []string{"item/started toolCall", "approval/requested", "approval/resolved", "item/completed toolCall completed"}
+	got := words(fold(t, New(testSession), s.events))
+	if diff := cmp.Diff(want, got[len(got)-4:]); diff != "" {
+		t.Errorf("%d events before\n%s", n, diff)
+	}
+}
+
 // TestApprovalWithoutACall: what nobody's call asks for is an item by itself
 // and ends with its decision.
 func TestApprovalWithoutACall(t *testing.T) {
