@@ -11,8 +11,7 @@ import (
 	"github.com/openmuse/muse/internal/event"
 )
 
-// intake is a command that was received. done is closed when it was answered;
-// it is nil for one that was replayed.
+// intake is a command that was received.
 type intake struct {
 	digest   string
 	method   string
@@ -20,7 +19,6 @@ type intake struct {
 	refusal  *Refusal
 	sequence int64 // of its answer
 	settled  bool
-	done     chan struct{}
 }
 
 func (i *intake) answered() bool { return i.settled }
