@@ -97,6 +97,9 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 		n := s.calls.Add(1)
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", n),
 			"arguments": fmt.Sprintf(`{"command":"echo %d >> runs.log","description":"note the run"}`, n)})
+	case strings.Contains(prompt, "print a lot"):
+		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", s.calls.Add(1)),
+			"arguments": `{"command":"i=0; while [ $i -lt 20000 ]; do echo \"zeile $i \u00fc\u00e4\"; i=$((i+1)); done","description":"print many lines"}`})
 	case strings.Contains(prompt, "say nothing"):
 		select {
 		case <-s.hold:
