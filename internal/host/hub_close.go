@@ -104,7 +104,8 @@ func (l *Live) watching(n int) {
 // watchIdle unloads a session that nobody needs any more, after a while. The
 // lock is held.
 func (l *Live) watchIdle() {
-	if l.hub.opts.IdleUnload <= 0 || l.closing || !l.unused() {
+	// A session of which nothing is kept would be lost.
+	if l.hub.opts.IdleUnload <= 0 || l.hub.opts.Ephemeral || l.closing || !l.unused() {
 		return
 	}
 	go func() {

@@ -101,9 +101,9 @@ type UserAnswer struct {
 type userAnswer struct {
 	ID           string   `json:"id"`
 	Selected     []string `json:"selected,omitempty"`
-	FreeText     string   `json:"free_text,omitempty"`
-	Note         string   `json:"note,omitempty"`
-	AutoResolved bool     `json:"auto_resolved,omitempty"`
+	FreeText     string   `json:"free_text,omitzero"`
+	Note         string   `json:"note,omitzero"`
+	AutoResolved bool     `json:"auto_resolved,omitzero"`
 }
 
 func (t *requestUserInput) Run(ctx context.Context, call Call) Result {
@@ -113,6 +113,9 @@ func (t *requestUserInput) Run(ctx context.Context, call Call) Result {
 	}
 	if r := decodeArgs(call, &args); r != nil {
 		return *r
+	}
+	if why := ambiguous(args.Questions); why != "" {
+		return Fail(why)
 	}
 	if t.set.opt.Asker != nil {
 		wait := time.Duration(args.Wait) * time.Millisecond
@@ -129,6 +132,26 @@ func (t *requestUserInput) Run(ctx context.Context, call Call) Result {
 		return Fail("cancelled before the question was answered")
 	}
 	return replied(args.Questions, UserReply{Outcome: UserTimedOut}, wait)
+}
+
+// ambiguous says which questions or options could not be told apart in an
+// answer, "" for none.
+func ambiguous(questions []UserQuestion) string {
+	ids := map[string]bool{}
+	for _, q := range questions {
+		if ids[q.ID] {
+			return fmt.Sprintf("questions: two have the id %q", shorten(q.ID, 40))
+		}
+		ids[q.ID] = true
+		labels := map[string]bool{}
+		for _, o := range q.Options {
+			if labels[o.Label] {
+				return fmt.Sprintf("question %q: two options have the label %q", shorten(q.ID, 40), shorten(o.Label, 40))
+			}
+			labels[o.Label] = true
+		}
+	}
+	return ""
 }
 
 // replied is what the model reads of a reply.
