@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmuse/muse/internal/msp"
 	"github.com/openmuse/muse/internal/serve"
+	"github.com/openmuse/muse/internal/store"
 	"github.com/openmuse/muse/internal/store/index"
 )
 
@@ -18,10 +19,23 @@ type sessionRows struct {
 
 var _ serve.SessionList = (*sessionRows)(nil)
 
-// listWait is how long a list waits for the index to know of the newest logs.
-// It is less than a program would notice; what is missing shows up in the
-// stream of changes and in the next list.
-const listWait = 20 * time.Millisecond
+// How long a list waits for the index to know of the newest logs: less than a
+// program would notice when the index is there, more when it is only being
+// made. What is missing then shows up in the stream of changes.
+const (
+	listWait = 20 * time.Millisecond
+	makeWait = 500 * time.Millisecond
+)
+
+// Refresh implements serve.SessionList.
+func (r *sessionRows) Refresh(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if _, err := r.index.Get(ctx, id); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("list sessions: %w", err)
+		}
+	}
+	return nil
+}
 
 // Start implements serve.SessionList.
 func (r *sessionRows) Start() { r.index.Start() }
@@ -46,6 +60,11 @@ func (r *sessionRows) List(ctx context.Context, p msp.SessionListParams) (msp.Se
 		filterRows(&q, f)
 	}
 	found, err := r.index.List(ctx, q)
+	if err == nil && !found.Whole && found.Next == "" {
+		// Perhaps this is all there is, and perhaps there is more to be found.
+		q.Wait = makeWait
+		found, err = r.index.List(ctx, q)
+	}
 	if errors.Is(err, index.ErrCursor) {
 		return msp.SessionListResult{}, msp.InvalidParams("cursor", "is not a cursor of this list")
 	}

@@ -30,7 +30,8 @@ type feed struct {
 	moved    *sync.Cond // on gate: the fold went on, or ended
 	ended    bool
 
-	kept int64 // sequence at which the view was to be saved last
+	kept   int64 // sequence at which the view was to be saved last
+	listed int64 // sequence at which the session was listed last
 
 	stop context.CancelFunc
 }

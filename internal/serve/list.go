@@ -13,6 +13,8 @@ import (
 type SessionList interface {
 	// Start begins to bring the list up to date and returns at once.
 	Start()
+	// Refresh brings the rows of these sessions up to date with their logs.
+	Refresh(ctx context.Context, sessionIDs []string) error
 	// List answers session/list; p has been checked.
 	List(ctx context.Context, p msp.SessionListParams) (msp.SessionListResult, error)
 	// Watch calls changed for every row that another process changes, until
@@ -50,7 +52,10 @@ func listSessions(k *call, p msp.SessionListParams) (msp.SessionListResult, erro
 	}
 	out := msp.SessionListResult{Sessions: []msp.Session{}}
 	if k.opts.List != nil && !k.opts.Ephemeral {
-		var err error
+		err := k.opts.List.Refresh(k.ctx, k.feeds.unlisted())
+		if err != nil {
+			return none, err
+		}
 		if out, err = k.opts.List.List(k.ctx, p); err != nil {
 			return none, err
 		}
@@ -62,6 +67,21 @@ func listSessions(k *call, p msp.SessionListParams) (msp.SessionListResult, erro
 		}
 	}
 	return out, nil
+}
+
+// unlisted are the loaded sessions in which something was recorded since they
+// were listed last.
+func (s *feeds) unlisted() []string {
+	var ids []string
+	for _, f := range s.list() {
+		f.gate.Lock()
+		if at := f.view.Fold().Sequence(); at != f.listed {
+			f.listed = at
+			ids = append(ids, f.view.id())
+		}
+		f.gate.Unlock()
+	}
+	return ids
 }
 
 // overlay puts the present state of a loaded session over its row.
