@@ -130,6 +130,7 @@ type sessionJSON struct {
 	Forked      *provenanceJSON `json:"forked_from,omitempty"`
 	Side        *provenanceJSON `json:"side_of,omitempty"`
 	FirstPrompt string          `json:"first_prompt,omitzero"`
+	Open        *openJSON       `json:"open,omitempty"`
 }
 
 type provenanceJSON struct {

@@ -20,6 +20,7 @@ type sessionsListOptions struct {
 	workspace string
 	since     string
 	limit     int
+	open      bool
 	json      bool
 	words     []string
 }
@@ -30,6 +31,7 @@ func (o *sessionsListOptions) register(cmd *cobra.Command) {
 	f.StringVar(&o.workspace, "workspace", "", "only sessions of this directory; . is the current one")
 	f.StringVar(&o.since, "since", "", "only sessions used from this time on: 2026-10-01, RFC 3339, or 24h, 7d before now")
 	f.IntVar(&o.limit, "limit", 20, "how many sessions at most; 0 is all")
+	f.BoolVar(&o.open, "open", false, "only sessions that a program has open now and that answer others")
 	f.BoolVar(&o.json, "json", false, "print JSON, one object a line")
 }
 
@@ -105,32 +107,56 @@ func runSessionsList(ctx context.Context, env *Env, command string, o sessionsLi
 		return err
 	}
 	return withSessions(ctx, env, func(ctx context.Context, s *sessionStore) error {
+		var open map[string]openJSON
+		if o.open {
+			var ids []string
+			if open, ids, err = s.openNow(ctx, env); err != nil {
+				return err
+			}
+			q.IDs = &ids
+		}
 		rows, err := s.index.Some(ctx, q, o.limit)
 		if err != nil {
 			return err
 		}
 		if o.json {
-			for i := range rows {
-				if err := auditJSON(env, toSessionJSON(&rows[i])); err != nil {
-					return err
-				}
-			}
-			return nil
+			return sessionLines(env, rows, open)
 		}
 		if len(rows) == 0 {
 			fmt.Fprintln(env.Stderr, "muse: no sessions")
 			return nil
 		}
-		return sessionTable(env, rows, o.limit)
+		return sessionTable(env, rows, open, o.limit)
 	})
 }
 
-func sessionTable(env *Env, rows []index.Row, limit int) error {
+// sessionLines prints sessions as JSON lines.
+func sessionLines(env *Env, rows []index.Row, open map[string]openJSON) error {
+	for i := range rows {
+		j := toSessionJSON(&rows[i])
+		if o, ok := open[rows[i].ID]; ok {
+			j.Open = &o
+		}
+		if err := auditJSON(env, j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionTable prints sessions as a table; with open it says who has them
+// open.
+func sessionTable(env *Env, rows []index.Row, open map[string]openJSON, limit int) error {
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
+	holder := func(string) string { return "" }
+	if open != nil {
+		holder = func(id string) string { return fmt.Sprintf("%s (%d)\t", auditShown(open[id].Program), open[id].PID) }
+		fmt.Fprint(w, "OPEN IN\t")
+	}
 	fmt.Fprintln(w, "USED\tSESSION\tTURNS\tMODEL\tWORKSPACE\tTITLE")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n", sessionTime(r.Updated), sessionLabel(r), r.Turns,
+		fmt.Fprintf(w, "%s%s\t%s\t%d\t%s\t%s\t%s\n", holder(r.ID), sessionTime(r.Updated), sessionLabel(r), r.Turns,
 			auditShown(auditDash(r.Model)), auditShown(auditDash(r.Root())), auditShown(auditDash(shortTitle(r.Title()))))
 	}
 	if err := auditFlush(w); err != nil {
