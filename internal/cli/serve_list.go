@@ -23,7 +23,7 @@ var _ serve.SessionList = (*sessionRows)(nil)
 // program would notice when the index is there, more when it is only being
 // made. What is missing then shows up in the stream of changes.
 const (
-	listWait = 20 * time.Millisecond
+	listWait = 5 * time.Millisecond
 	makeWait = 500 * time.Millisecond
 )
 
