@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,6 +30,7 @@ type approval struct {
 	choices []permission.ApprovalChoice
 	answer  chan permission.Answer // has room for one
 	taken   bool                   // somebody answered
+	waits   bool                   // what is held waits for the answer; guarded by asks.mu
 	applied chan struct{}          // closed when the decision is recorded
 }
 
@@ -72,18 +74,40 @@ func (a *asks) observe(r event.Recorded) {
 // Answer implements permission.Answerer: it waits for a decision. Requests do
 // not expire (MSP.md 6).
 func (a *asks) Answer(ctx context.Context, q *permission.Question) (permission.Answer, error) {
-	a.mu.Lock()
-	p := a.approvals[q.Decision.ID]
-	a.mu.Unlock()
+	p := a.pending(q.Decision.ID)
 	if p == nil {
 		return permission.Answer{}, fmt.Errorf("%w: the question was not recorded", permission.ErrUnanswered)
 	}
+	a.waiting(p, true)
+	defer a.waiting(p, false)
 	select {
 	case answer := <-p.answer:
 		return answer, nil
 	case <-ctx.Done():
 		return permission.Answer{}, fmt.Errorf("%w: %w", permission.ErrUnanswered, context.Cause(ctx))
 	}
+}
+
+func (a *asks) waiting(p *approval, waits bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p.waits = waits
+}
+
+// abandoned reports whether an open approval has nothing any more that waits
+// for it.
+func (a *asks) abandoned(id string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p := a.approvals[id]
+	return p == nil || !p.waits
+}
+
+// any reports whether something is open.
+func (a *asks) any() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.approvals)+len(a.inputs) > 0
 }
 
 // pending is an approval that is open.
@@ -115,9 +139,7 @@ func (l *Live) Decide(ctx context.Context, c Command, d Decision) (terminal bool
 		} else {
 			answer = permission.Answer{}
 		}
-		if err := l.waitFor(p.applied); err != nil {
-			return decided{}, err
-		}
+		l.waitFor(ctx, p.applied)
 		if by := l.decider(d.ApprovalID); answer.ChoiceID == "" || by != resolvedBy(string(permission.SourceUser)) {
 			return decided{}, l.decidedBefore(d.ApprovalID)
 		}
@@ -126,19 +148,27 @@ func (l *Live) Decide(ctx context.Context, c Command, d Decision) (terminal bool
 	return out.Terminal, err
 }
 
-// waitFor waits with the session's lock given up.
-func (l *Live) waitFor(done <-chan struct{}) error {
-	t := l.turn
-	if t == nil {
-		return nil
+// applyTime bounds the wait for a decision to be recorded: it takes no longer
+// than writing it.
+const applyTime = 10 * time.Second
+
+// waitFor waits until a decision is recorded, or nothing waits for it any
+// more, with the session's lock given up.
+func (l *Live) waitFor(ctx context.Context, applied <-chan struct{}) {
+	var over <-chan struct{}
+	if l.turn != nil {
+		over = l.turn.done
 	}
 	l.mu.Unlock()
 	defer l.mu.Lock()
+	timer := time.NewTimer(applyTime)
+	defer timer.Stop()
 	select {
-	case <-done:
-	case <-t.done:
+	case <-applied:
+	case <-over:
+	case <-ctx.Done():
+	case <-timer.C:
 	}
-	return nil
 }
 
 func (l *Live) decider(id string) string {

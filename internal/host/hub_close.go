@@ -116,7 +116,7 @@ func (l *Live) watchIdle() {
 
 // unused reports whether nothing keeps the session loaded.
 func (l *Live) unused() bool {
-	return l.watchers == 0 && l.turn == nil && len(l.shells) == 0 && len(l.inFlight) == 0
+	return l.watchers == 0 && l.turn == nil && len(l.shells) == 0 && len(l.inFlight) == 0 && !l.asks.any()
 }
 
 // unload closes a session that is unused.

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/openmuse/muse/internal/egress"
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/journal"
@@ -235,5 +237,39 @@ func TestOneCallIsStopped(t *testing.T) {
 	s.model.replies <- say{text: "stopped"}
 	if end := until(w, terminalOf(turn.TurnID)); end.Terminal != "completed" {
 		t.Errorf("got %+v", end)
+	}
+}
+
+// TestAQuestionOutlivesItsTurn is a connection of a command in the background.
+func TestAQuestionOutlivesItsTurn(t *testing.T) {
+	s := newStage(t)
+	l, w := s.start()
+	turn := s.submit(l, "one", "")
+	s.asked()
+	answers := make(chan egress.Answer, 1)
+	go func() {
+		answers <- s.guard.Connect(t.Context(), egress.Request{
+			Key: egress.Key{Host: "registry.example.org", Port: 443, Protocol: "https"}, Origin: egress.Origin{CallID: "call_1", Tool: "bash"},
+		})
+	}()
+	asked := until(w, func(a event.Approval, _ event.Recorded) bool { return a.Kind == "requested" })
+	s.model.replies <- say{text: "uno"}
+	until(w, terminalOf(turn.TurnID))
+	s.talk(l, w, "two", "dos") // the end of the first turn is long over
+	if n := len(shown[event.Approval](w)); n != 1 {
+		t.Fatalf("%d approval events", n)
+	}
+	var f struct {
+		ID string `json:"pending_action_id"`
+	}
+	if err := json.Unmarshal(asked.Fields, &f); err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := l.Decide(t.Context(), s.cmd("approval/decide"), host.Decision{ApprovalID: f.ID, RequirementID: f.ID, ChoiceID: "allow_once"})
+	if err != nil || !terminal {
+		t.Fatal(terminal, err)
+	}
+	if a := <-answers; !a.Allow {
+		t.Errorf("got %+v", a)
 	}
 }

@@ -95,6 +95,7 @@ type stage struct {
 	timers chan time.Time // fires every timer that is armed
 	opts   func(*host.HubOptions)
 	n      int
+	guard  *host.Guard // of the session that was opened last
 }
 
 func newStage(t *testing.T) *stage {
@@ -167,9 +168,9 @@ func (p *stagePlan) Fill(o *host.Options) {
 func (p *stagePlan) Mode() permission.Mode { return p.wanted.Mode }
 
 func (p *stagePlan) grant(mode permission.Mode) permission.Grant {
-	yes, no := true, false
+	yes, no, network := true, false, permission.NetworkProxyOnly
 	return permission.RootGrant(permission.GrantSpec{
-		Mode: &mode, Sandboxed: &no, Shell: &yes, Write: &yes, Trusted: &yes, Root: p.wanted.Workspace,
+		Mode: &mode, Sandboxed: &no, Network: &network, Shell: &yes, Write: &yes, Trusted: &yes, Root: p.wanted.Workspace,
 	})
 }
 
@@ -185,6 +186,7 @@ func (p *stagePlan) Equip(s *host.Session, people host.People) (*host.Equipment,
 	if err != nil {
 		return nil, err
 	}
+	p.stage.guard = p.guard
 	p.tools, err = tool.New(tool.Options{Workspace: p.work, Gate: p.guard, SessionID: s.ID(), Asker: people.UserInputs})
 	if err != nil {
 		return nil, err

@@ -237,6 +237,17 @@ func (s *state) applyApproval(r event.Recorded, b event.Approval) {
 	s.approvals[f.ID] = &asked{run: r.Run, settled: &Settled{Outcome: f.Decision, By: resolvedBy(f.Source.Kind), Sequence: r.Sequence}}
 }
 
+// approvalID is the id of the question that an approval event is about.
+func approvalID(b event.Approval) string {
+	var f struct {
+		ID string `json:"pending_action_id"`
+	}
+	if json.Unmarshal(b.Fields, &f) != nil {
+		return "" // somebody else's form of the record
+	}
+	return f.ID
+}
+
 // resolvedBy is a source of a decision in the words of the wire.
 func resolvedBy(kind string) string {
 	switch kind {

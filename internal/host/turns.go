@@ -158,15 +158,21 @@ func (l *Live) ended(t *running, err error) {
 	l.proceed()
 }
 
-// closeQuestions ends questions of a turn that ended without an answer to
-// them.
+// closeQuestions ends the questions of a turn that ended without an answer to
+// them. Those of commands that go on stay open.
 func (l *Live) closeQuestions() {
 	for _, e := range l.s.state.leftOpen() {
-		switch e.Body.(type) {
-		case event.Approval, event.UserInputSettled:
-			if l.recordRun(e.Run, e.Body) != nil {
-				return
+		switch b := e.Body.(type) {
+		case event.Approval:
+			if !l.asks.abandoned(approvalID(b)) {
+				continue
 			}
+		case event.UserInputSettled:
+		default:
+			continue
+		}
+		if l.recordRun(e.Run, e.Body) != nil {
+			return
 		}
 	}
 }
