@@ -13,8 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
+	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/journal"
 	"github.com/openmuse/muse/internal/record"
 )
@@ -255,7 +254,8 @@ func (f *follow) envelope(raw []byte, v *record.View, l Line) (record.LogHead, b
 	if string(v.PayloadType) == journal.CheckpointType {
 		f.checkpoint(raw, l)
 	}
-	h, err := record.ReadLogHead(&record.Envelope{PayloadType: string(v.PayloadType), Payload: v.Payload})
+	env := &record.Envelope{PayloadType: string(v.PayloadType), PayloadSchemaVersion: int(v.PayloadSchemaVersion), Payload: v.Payload}
+	h, err := record.ReadLogHead(env)
 	if err != nil {
 		return h, false
 	}
@@ -267,25 +267,24 @@ func (f *follow) envelope(raw []byte, v *record.View, l Line) (record.LogHead, b
 	}
 	k := keptLine{line: l, survives: Survives(h)}
 	if h.EventKind == "context_compaction_installed" {
-		k.through = summarised(v.Payload)
+		k.through = summarised(h, env)
 	}
 	f.keep(k)
 	return h, true
 }
 
-// summarised is the place that a summary stands for.
-func summarised(payload []byte) int64 {
-	var p struct {
-		Event struct {
-			Through struct {
-				Sequence int64 `json:"sequence"`
-			} `json:"summarized_through"`
-		} `json:"event"`
+// summarised is the place that a summary stands for, 0 when whoever replays the
+// log would not understand it either.
+func summarised(h record.LogHead, env *record.Envelope) int64 {
+	e, known, err := h.Decode(env)
+	if err != nil || !known {
+		return 0
 	}
-	if json.Unmarshal(payload, &p) != nil {
-		return 0 // nor does whoever replays it understand it
+	c, ok := e.Body.(event.CompactionInstalled)
+	if !ok {
+		return 0
 	}
-	return p.Event.Through.Sequence
+	return c.Through.Sequence
 }
 
 func (f *follow) checkpoint(raw []byte, l Line) {
