@@ -167,8 +167,7 @@ func TestListPagesAndFilters(t *testing.T) {
 	c.leave()
 }
 
-// Ids in flight must be different; the second of a pair is refused and the first
-// one is answered.
+// Only ids in flight must differ: after its reply an id is free again.
 func TestSameIDTwice(t *testing.T) {
 	s := newService(t)
 	c := newHome(t, s.settings(), serviceAuth).open(t)
@@ -181,7 +180,6 @@ func TestSameIDTwice(t *testing.T) {
 	if _, err := c.Exchange(c.ctx, msp.StringID("one"), line); err != nil {
 		t.Fatal(err)
 	}
-	// After its reply an id is free again.
 	if _, err := c.Exchange(c.ctx, msp.StringID("one"), line); err != nil {
 		t.Errorf("a free id is refused: %v", err)
 	}
