@@ -67,6 +67,25 @@ func TestOpenMakesAPrivateFile(t *testing.T) {
 	}
 }
 
+// TestOddPaths: a path may hold what means something in an address.
+func TestOddPaths(t *testing.T) {
+	names := []string{"with space", "50%25 off", "a#b&c=d", "ümlaut"}
+	if runtime.GOOS != "windows" {
+		names = append(names, "what?mode=memory")
+	}
+	for _, name := range names {
+		path := filepath.Join(t.TempDir(), name, name+".db")
+		d := open(t, path)
+		add(t, d, "one")
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestOpenRefusesLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "notes.db")); err != nil {
