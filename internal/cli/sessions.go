@@ -131,6 +131,7 @@ type sessionJSON struct {
 	Side        *provenanceJSON `json:"side_of,omitempty"`
 	FirstPrompt string          `json:"first_prompt,omitzero"`
 	Open        *openJSON       `json:"open,omitempty"`
+	Matches     []matchJSON     `json:"matches,omitempty"`
 }
 
 type provenanceJSON struct {

@@ -22,6 +22,7 @@ type sessionsListOptions struct {
 	limit     int
 	open      bool
 	json      bool
+	text      bool
 	words     []string
 }
 
@@ -57,8 +58,9 @@ func newSessionsSearchCmd(env *Env) *cobra.Command {
 		Use:   "search [OPTIONS] WORD...",
 		Short: "Find sessions by their names, titles, prompts and workspaces",
 		Long: "Find sessions in whose name, title, prompts or workspace every WORD occurs, in any case. A word may be several in\n" +
-			"quotes.",
-		Example: `  muse sessions search login "rate limit"`,
+			"quotes. With --text answers, tool calls and their results count, too: every log is read, which takes a while.",
+		Example: `  muse sessions search login "rate limit"
+  muse sessions search --text --since 7d "connection refused"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, w := range args {
 				if strings.TrimSpace(w) == "" {
@@ -73,6 +75,7 @@ func newSessionsSearchCmd(env *Env) *cobra.Command {
 		},
 	}
 	opts.register(cmd)
+	cmd.Flags().BoolVar(&opts.text, "text", false, "look into answers, tool calls and results as well")
 	return cmd
 }
 
@@ -114,6 +117,9 @@ func runSessionsList(ctx context.Context, env *Env, command string, o sessionsLi
 				return err
 			}
 			q.IDs = &ids
+		}
+		if o.text {
+			return searchTexts(ctx, env, s, q, o)
 		}
 		rows, err := s.index.Some(ctx, q, o.limit)
 		if err != nil {

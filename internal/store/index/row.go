@@ -28,6 +28,9 @@ type Row struct {
 	state summary.State
 }
 
+// Shard is where the session lies below the sessions, "2026/10/01".
+func (r *Row) Shard() string { return r.shard }
+
 // fresh reports whether the row is of the log as it lies there.
 func (r *Row) fresh(f store.Started) bool {
 	return r.Size == f.Size && r.Written.Equal(f.Written) && r.shard == f.Shard
