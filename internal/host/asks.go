@@ -30,7 +30,6 @@ type approval struct {
 	choices []permission.ApprovalChoice
 	answer  chan permission.Answer // has room for one
 	taken   bool                   // somebody answered
-	waits   bool                   // what is held waits for the answer; guarded by asks.mu
 	applied chan struct{}          // closed when the decision is recorded
 }
 
@@ -78,29 +77,12 @@ func (a *asks) Answer(ctx context.Context, q *permission.Question) (permission.A
 	if p == nil {
 		return permission.Answer{}, fmt.Errorf("%w: the question was not recorded", permission.ErrUnanswered)
 	}
-	a.waiting(p, true)
-	defer a.waiting(p, false)
 	select {
 	case answer := <-p.answer:
 		return answer, nil
 	case <-ctx.Done():
 		return permission.Answer{}, fmt.Errorf("%w: %w", permission.ErrUnanswered, context.Cause(ctx))
 	}
-}
-
-func (a *asks) waiting(p *approval, waits bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p.waits = waits
-}
-
-// abandoned reports whether an open approval has nothing any more that waits
-// for it.
-func (a *asks) abandoned(id string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	p := a.approvals[id]
-	return p == nil || !p.waits
 }
 
 // any reports whether something is open.

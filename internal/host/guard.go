@@ -33,6 +33,7 @@ type Guard struct {
 	opened  *sandbox.Session
 	reviews map[string]reviewed // by call id
 	persons map[string]string   // command lines of a person, by call id
+	held    map[string]bool     // ids of the questions whose actions are being decided
 }
 
 // reviewed is a command line that was allowed and waits to be started.
@@ -45,7 +46,7 @@ type reviewed struct {
 // events are the session's. box opens the sandbox; nil means that it was
 // switched off.
 func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, error)) (*Guard, error) {
-	g := &Guard{session: s, reviews: map[string]reviewed{}, persons: map[string]string{}}
+	g := &Guard{session: s, reviews: map[string]reviewed{}, persons: map[string]string{}, held: map[string]bool{}}
 	if box != nil {
 		g.box = sync.OnceValues(func() (*sandbox.Session, error) {
 			opened, err := box()
@@ -55,7 +56,8 @@ func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, err
 			return opened, err
 		})
 	}
-	cfg.Record = func(_ context.Context, e permission.ApprovalEvent, c permission.Call) error {
+	cfg.Record = func(ctx context.Context, e permission.ApprovalEvent, c permission.Call) error {
+		g.hold(ctx, e)
 		fields, err := json.Marshal(e)
 		if err != nil {
 			return fmt.Errorf("encode approval event: %w", err)
@@ -86,6 +88,43 @@ func (g *Guard) Close() error {
 	return g.opened.Close()
 }
 
+// ticket gathers the ids of the questions of one decision.
+type ticket struct{ ids []string }
+
+type ticketKey struct{}
+
+// decide has an action decided. Until it returns its questions are held.
+func (g *Guard) decide(ctx context.Context, a permission.Action, c permission.Call) (*permission.Decision, error) {
+	t := &ticket{}
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, id := range t.ids {
+			delete(g.held, id)
+		}
+	}()
+	return g.engine.Authorize(context.WithValue(ctx, ticketKey{}, t), a, c)
+}
+
+func (g *Guard) hold(ctx context.Context, e permission.ApprovalEvent) {
+	requested, ok := e.(*permission.ApprovalRequested)
+	t, held := ctx.Value(ticketKey{}).(*ticket)
+	if !ok || !held {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.ids = append(t.ids, requested.PendingActionID)
+	g.held[requested.PendingActionID] = true
+}
+
+// Holds reports whether an action waits for the answer to a question.
+func (g *Guard) Holds(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held[id]
+}
+
 // call says which call an action belongs to, for approval events.
 func (g *Guard) call(id, task, name string) permission.Call {
 	run := g.session.currentRun()
@@ -104,7 +143,7 @@ func (g *Guard) Authorize(ctx context.Context, c tool.Call) (policy, refused str
 	if !ok {
 		return "allow:policy", "", nil
 	}
-	d, err := g.engine.Authorize(ctx, line, g.call(c.ID, c.TaskID, c.Name))
+	d, err := g.decide(ctx, line, g.call(c.ID, c.TaskID, c.Name))
 	if err != nil {
 		return "", "", err
 	}
@@ -163,7 +202,7 @@ func (g *Guard) Check(ctx context.Context, ask tool.Ask) (tool.Grant, error) {
 	default:
 		return tool.Grant{Reason: fmt.Sprintf("nothing is known of the act %q", ask.Kind)}, nil
 	}
-	d, err := g.engine.Authorize(ctx, action, g.call(ask.Call.ID, ask.Call.TaskID, ask.Call.Name))
+	d, err := g.decide(ctx, action, g.call(ask.Call.ID, ask.Call.TaskID, ask.Call.Name))
 	if err != nil {
 		return tool.Grant{}, err
 	}
@@ -276,7 +315,7 @@ func noSandbox(err error) error {
 // Connect decides about a connection that a command wants to make.
 func (g *Guard) Connect(ctx context.Context, r egress.Request) egress.Answer {
 	target := &permission.NetworkTarget{Host: r.Host, Port: int(r.Port), Protocol: string(r.Protocol), URL: r.URL}
-	d, err := g.engine.Authorize(ctx, target, g.call(r.Origin.CallID, "", r.Origin.Tool))
+	d, err := g.decide(ctx, target, g.call(r.Origin.CallID, "", r.Origin.Tool))
 	switch {
 	case err != nil:
 		return egress.Answer{Reason: err.Error()}

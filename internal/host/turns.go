@@ -164,7 +164,7 @@ func (l *Live) closeQuestions() {
 	for _, e := range l.s.state.leftOpen() {
 		switch b := e.Body.(type) {
 		case event.Approval:
-			if !l.asks.abandoned(approvalID(b)) {
+			if l.gear.Guard.Holds(approvalID(b)) {
 				continue
 			}
 		case event.UserInputSettled:
