@@ -37,7 +37,6 @@ const serveExample = `  muse serve
 // Exit codes of serve beyond those of every verb (MSP.md 3).
 const (
 	exitConfig      = 3
-	exitLease       = 4
 	exitSwitchedOff = 5
 )
 

@@ -151,7 +151,7 @@ type envelope struct {
 // take sorts one frame.
 func (c *conn) take(frame []byte) {
 	if !jsontext.Value(frame).IsValid() {
-		c.refuseFrame(msp.RequestId{}, msp.ParseError("the frame is not valid JSON"))
+		c.takeInvalid(frame)
 		return
 	}
 	var e envelope
@@ -176,6 +176,23 @@ func (c *conn) take(frame []byte) {
 	default:
 		c.request(id, name, e.Params)
 	}
+}
+
+// takeInvalid answers a frame that cannot be taken. JSON that is only loose,
+// with a member twice or half of a surrogate pair, has an id that waits for an
+// answer.
+func (c *conn) takeInvalid(frame []byte) {
+	loose := []json.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+	var e envelope
+	if json.Unmarshal(frame, &e, json.JoinOptions(loose...)) != nil {
+		c.refuseFrame(msp.RequestId{}, msp.ParseError("the frame is not valid JSON"))
+		return
+	}
+	id, err := msp.ParseRequestID(e.ID)
+	if err != nil {
+		id = msp.RequestId{}
+	}
+	c.refuseFrame(id, msp.InvalidRequest("a member stands twice in the frame, or a text in it is not Unicode"))
 }
 
 // refuseFrame answers a frame that is no request.

@@ -31,6 +31,8 @@ func TestFrames(t *testing.T) {
 		greeted    bool
 	}{
 		{"no JSON", `{`, -32700, "parseError", "null", false},
+		{"a member twice", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":1,"a":2}}`, -32600, "invalidRequest", "1", false},
+		{"half a character", `{"jsonrpc":"2.0","id":"x","method":"initialize","params":{"a":"\ud800"}}`, -32600, "invalidRequest", `"x"`, false},
 		{"no object", `[1]`, -32600, "invalidRequest", "null", false},
 		{"another version", `{"jsonrpc":"1.0","id":1,"method":"initialize"}`, -32600, "invalidRequest", "1", false},
 		{"no version", `{"id":1,"method":"initialize"}`, -32600, "invalidRequest", "1", false},
