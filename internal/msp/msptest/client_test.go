@@ -19,7 +19,7 @@ func scripted(t *testing.T, answers ...string) *Client {
 	hostIn, clientOut := io.Pipe()
 	clientIn, hostOut := io.Pipe()
 	go func() {
-		defer hostOut.Close()
+		defer hostOut.CloseWithError(io.EOF)
 		lines := bufio.NewScanner(hostIn)
 		for _, answer := range answers {
 			if !lines.Scan() {

@@ -52,7 +52,7 @@ func (s *service) requests() []string {
 
 func (s *service) models(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, `{"object":"list","data":[{"id":"muse-spark-test","object":"model","metadata":{"muse-code":{"release_date":"2026-01-01","is_hidden":false,"limit":{"context":200000,"output":32000}}}}]}`)
+	fmt.Fprint(w, `{"object":"list","data":[{"id":"muse-spark-test","object":"model","metadata":{"muse-code":{"release_date":"2026-01-01","is_hidden":false,"limit":{"context":200000,"output":32000}}}}]}`)
 }
 
 func (s *service) responses(w http.ResponseWriter, r *http.Request) {
