@@ -30,6 +30,7 @@ type Refusal struct {
 	TurnID      string       `json:"turn_id,omitempty"` // the bad boundary of a fork
 	ApprovalID  string       `json:"approval_id,omitempty"`
 	ChoiceID    string       `json:"choice_id,omitempty"`
+	Capacity    int64        `json:"capacity,omitempty"` // of what is full, beside backpressured
 	UserInputID string       `json:"user_input_id,omitempty"`
 	Requirement *Requirement `json:"requirement,omitempty"` // the current one, beside approvalRequirementStale
 	Settled     *Settled     `json:"settled,omitempty"`     // beside …AlreadyResolved and …AlreadySettled

@@ -26,7 +26,7 @@ func (l *Live) Submit(ctx context.Context, c Command, t TurnRequest) (TurnAck, e
 		return TurnAck{}, badParams("ifBusy: %q is none of queue, steer and replace", oneLine(t.IfBusy, 40))
 	}
 	if l.full(c) {
-		return TurnAck{}, &Refusal{Kind: TooManyQueued, Message: fmt.Sprintf("%d prompts wait in this session already", maxQueued)}
+		return TurnAck{}, &Refusal{Kind: TooManyQueued, Capacity: maxQueued, Message: fmt.Sprintf("%d prompts wait in this session already", maxQueued)}
 	}
 	var words *steerParams
 	params := func() (any, error) {

@@ -32,6 +32,9 @@ func (c *conn) refusal(r *host.Refusal) *msp.Error {
 	d := &e.Data
 	d.Reason, d.SessionID, d.ApprovalID = r.Reason, r.SessionID, r.ApprovalID
 	d.ChoiceID, d.UserInputID, d.LastTurnID = r.ChoiceID, r.UserInputID, r.TurnID
+	if r.Capacity > 0 {
+		d.Capacity = &r.Capacity
+	}
 	if r.Requirement != nil {
 		d.CurrentRequirementID = &msp.ApprovalRequirementRef{
 			ApprovalID: r.Requirement.ApprovalID, SourceIndex: int64(r.Requirement.SourceIndex),
