@@ -197,6 +197,10 @@ func TestContinueWithTheLineIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if report, err := journal.ReadFrom(bytes.NewReader(log), journal.ReadOptions{Verify: true}, func(record.Line, int64) error { return nil }); err != nil ||
+		len(report.Diagnostics) != 0 || report.Checkpoints < 12 || !report.Sealed {
+		t.Errorf("the log: %v, %d checkpoints, sealed %v, findings %v", err, report.Checkpoints, report.Sealed, report.Diagnostics)
+	}
 	changed := bytes.Replace(log, []byte("prompt 3"), []byte("prompt X"), -1)
 	if err := os.WriteFile(path, changed, 0o600); err != nil {
 		t.Fatal(err)
