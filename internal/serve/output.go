@@ -124,16 +124,20 @@ func readWindow(v *view, itemID string, ref msp.OutputRef, offset, length int64)
 	if offset > size {
 		return none, msp.InvalidParams("offsetBytes", "lies behind the end")
 	}
-	data := make([]byte, min(length, size-offset))
-	if _, err := io.ReadFull(io.NewSectionReader(f, offset, size-offset), data); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return none, msp.OutputUnavailable(itemID, ref.ID, msp.OutputRefAvailabilityAccessFailed)
-	}
 	media := ref.MediaType
 	if media == "" {
 		media = "text/plain; charset=utf-8"
 	}
+	text := strings.HasPrefix(media, "text/") || media == "application/json"
+	if text {
+		length = max(length, utf8.UTFMax) // a window that holds no character would stand still
+	}
+	data := make([]byte, min(length, size-offset))
+	if _, err := io.ReadFull(io.NewSectionReader(f, offset, size-offset), data); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return none, msp.OutputUnavailable(itemID, ref.ID, msp.OutputRefAvailabilityAccessFailed)
+	}
 	out := msp.ItemReadOutputResult{MediaType: media, OffsetBytes: offset, Encoding: msp.ItemReadOutputEncodingBase64}
-	if strings.HasPrefix(media, "text/") || media == "application/json" {
+	if text {
 		if skip := misaligned(data); skip > 0 && offset > 0 {
 			return none, msp.MisalignedOffset(offset + int64(skip))
 		}
