@@ -1,7 +1,15 @@
 // Package host is sessions as a program sees them: open or continue one, hand
-// it a prompt, watch what happens, close it. The headless command is its first
-// client; every other front end is one too. It owns the session's directory,
+// it a prompt, watch what happens, close it. It owns the session's directory,
 // lease and log, and what is said of the session beyond its runs.
+//
+// A [Session] is for one caller that waits for its turn, as the headless
+// command does. A [Hub] keeps [Live] sessions for front ends that come and go:
+// what they ask for is a [Command], and a command is durable before it is
+// answered and answered the same way for ever. The state of a session is a fold
+// over its events, so what a process did not live to end is found, and ended,
+// by the next one.
+//
+// Locks are taken in this order: hub, session, recorder, state.
 package host
 
 import (
