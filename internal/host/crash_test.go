@@ -150,6 +150,7 @@ func allow(l *host.Live, a event.Approval) {
 // new host resumes at once: it answers every command as the dead one did, the
 // log has every event that was shown, and no command of a tool ran twice.
 func TestKilledHosts(t *testing.T) {
+	onUnix(t)
 	kills := 12
 	if testing.Short() {
 		kills = 3

@@ -142,6 +142,7 @@ func TestPromptsThatWaitEndWithTheSession(t *testing.T) {
 // TestALogThatFails ends a session's work with an error, not with an answer
 // that is not kept.
 func TestALogThatFails(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	s.close()
 	var full atomic.Bool
@@ -187,6 +188,7 @@ func (f fillingDisk) WriteAt(p []byte, off int64) (int, error) {
 }
 
 func TestACallGoesToTheBackground(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	if _, err := l.SetApprovalMode(t.Context(), s.cmd("session/setApprovalMode"), "allowAll"); err != nil {
@@ -215,6 +217,7 @@ func TestACallGoesToTheBackground(t *testing.T) {
 }
 
 func TestOneCallIsStopped(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	if _, err := l.SetApprovalMode(t.Context(), s.cmd("session/setApprovalMode"), "allowAll"); err != nil {

@@ -23,6 +23,7 @@ func (s *stage) talk(l *host.Live, w *watcher, text, answer string) string {
 }
 
 func TestAPersonsShell(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	if err := l.UserShell(t.Context(), s.cmd("session/userShell"), "echo hello; exit 3"); err != nil {
@@ -209,6 +210,7 @@ func TestSideChatLeavesItsParentAlone(t *testing.T) {
 }
 
 func TestRewindRestoresFiles(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	ctx := t.Context()

@@ -173,6 +173,7 @@ func TestCommandsAreAnsweredTheSameAfterARestart(t *testing.T) {
 }
 
 func TestApprovalsTakeTheFirstDecision(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	file := filepath.Join(s.work, "made")
@@ -226,6 +227,7 @@ func TestApprovalsTakeTheFirstDecision(t *testing.T) {
 }
 
 func TestAPendingApprovalEndsWithItsTurn(t *testing.T) {
+	onUnix(t)
 	s := newStage(t)
 	l, w := s.start()
 	turn := s.submit(l, "make it", "")

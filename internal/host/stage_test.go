@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +84,14 @@ func (p *puppet) last() *provider.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked[len(p.asked)-1]
+}
+
+// onUnix skips what needs bash, or the permissions of Unix files.
+func onUnix(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("commands here are bash's and the files Unix's")
+	}
 }
 
 // stage is a host with one puppet model for all of its sessions.
