@@ -5,6 +5,7 @@ import "github.com/spf13/cobra"
 // commands lists every verb, in the order help shows them.
 func commands(env *Env) []*cobra.Command {
 	return []*cobra.Command{
+		newResumeCmd(env),
 		newExecCmd(env),
 		newServeCmd(env),
 		newDemoCmd(env),
