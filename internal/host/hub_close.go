@@ -108,9 +108,11 @@ func (l *Live) watchIdle() {
 	if l.hub.opts.IdleUnload <= 0 || l.hub.opts.Ephemeral || l.closing || !l.unused() {
 		return
 	}
+	l.idle++
+	since := l.idle
 	go func() {
 		<-l.hub.opts.After(l.hub.opts.IdleUnload)
-		l.hub.unload(l)
+		l.hub.unload(l, since)
 	}()
 }
 
@@ -119,15 +121,16 @@ func (l *Live) unused() bool {
 	return l.watchers == 0 && l.turn == nil && len(l.shells) == 0 && len(l.inFlight) == 0 && !l.asks.any()
 }
 
-// unload closes a session that is unused.
-func (h *Hub) unload(l *Live) {
+// unload closes a session that has been unused since it became so for the
+// since-th time.
+func (h *Hub) unload(l *Live, since int) {
 	leave, err := h.admit(context.Background(), l.s.id)
 	if err != nil {
 		return // the hub closes it
 	}
 	defer leave()
 	l.mu.Lock()
-	unused := l.unused() && !l.closing
+	unused := l.unused() && !l.closing && l.idle == since
 	if unused {
 		l.closing = true
 	}

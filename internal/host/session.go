@@ -37,6 +37,7 @@ type Live struct {
 	settings agent.Settings
 	label    string
 	watchers int
+	idle     int      // how often it became unused
 	notes    []string // what the opening found out
 	mode     string   // the approval mode it was started with, in the words of the wire
 
