@@ -197,7 +197,7 @@ func TestTurn(t *testing.T) {
 // command's reply.
 func TestReplyComesFirst(t *testing.T) {
 	h := newFakeHost()
-	s := h.add("", "/work/place")
+	s := h.add("", "/home/me/place")
 	var in, out bytes.Buffer
 	line := func(id int, method string, params any) {
 		l, err := msp.EncodeRequest(msp.IntID(int64(id)), method, params)
@@ -233,7 +233,7 @@ func TestReplyComesFirst(t *testing.T) {
 
 func TestResumeFromCursor(t *testing.T) {
 	c := ready(t, nil)
-	s := c.host.add("", "/work/place")
+	s := c.host.add("", "/home/me/place")
 	for n := range 3 {
 		s.echo(host.Command{ID: ident.V7(time.Now())}, host.TurnRequest{Text: fmt.Sprint(n)})
 	}
@@ -370,7 +370,7 @@ func TestOptOut(t *testing.T) {
 // it is told of the hole and can fill it.
 func TestSlowClient(t *testing.T) {
 	h := newFakeHost()
-	s := h.add("", "/work/place")
+	s := h.add("", "/home/me/place")
 	inR, inW := io.Pipe()
 	v := newValve()
 	h.onClose = v.release // every request was carried out
@@ -436,7 +436,7 @@ func TestSlowClient(t *testing.T) {
 
 func TestApprovalIsAskedAgain(t *testing.T) {
 	c := ready(t, nil)
-	s := c.host.add("", "/work/place")
+	s := c.host.add("", "/home/me/place")
 	run := ident.V7(time.Now())
 	s.say(run, event.RunStarted{Prompt: "ask"})
 	ms := int64(60_000)

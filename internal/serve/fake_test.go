@@ -437,7 +437,7 @@ func (c *connected) hello(caps *msp.ClientCapabilities) msp.InitializeResult {
 // start opens a session.
 func (c *connected) start() (msp.SessionStartResult, *fakeSession) {
 	c.t.Helper()
-	root := "/work/place"
+	root := "/home/me/place"
 	r := must[msp.SessionStartResult](c, msp.MethodSessionStart, msp.SessionStartParams{CommandID: msptest.CommandID(), WorkspaceRoot: &root})
 	c.host.mu.Lock()
 	defer c.host.mu.Unlock()
