@@ -128,6 +128,9 @@ func (p *plan) allowed(mode permission.Mode) error {
 // Mode implements host.Plan.
 func (p *plan) Mode() permission.Mode { return p.posture.Mode }
 
+// Discard implements host.Plan.
+func (p *plan) Discard() { p.release() }
+
 // Equip implements host.Plan.
 func (p *plan) Equip(s *host.Session, people host.People) (*host.Equipment, error) {
 	p.people = &people

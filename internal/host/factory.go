@@ -34,7 +34,10 @@ type Plan interface {
 	Fill(o *Options)
 	// Mode is the approval mode the session starts with.
 	Mode() permission.Mode
-	// Equip builds tools and loop around an open session.
+	// Discard gives back what was opened for a session that is not.
+	Discard()
+	// Equip builds tools and loop around an open session. After an error nothing
+	// of the plan is left open.
 	Equip(s *Session, p People) (*Equipment, error)
 }
 

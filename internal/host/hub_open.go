@@ -198,6 +198,7 @@ func (h *Hub) open(ctx context.Context, id string, w Wanted, o opening) (*Live, 
 	}
 	l, err := h.session(id, w.Workspace)
 	if err != nil {
+		plan.Discard()
 		return nil, err
 	}
 	if err := h.outfit(l, plan, o); err != nil {

@@ -174,6 +174,8 @@ func (p *stagePlan) Fill(o *host.Options) {
 	o.Posture = host.Posture{Approval: p.wanted.Mode.LogName(), Reviewer: "human", Sandbox: "disabled", Network: "enabled"}
 }
 
+func (p *stagePlan) Discard() {}
+
 func (p *stagePlan) Mode() permission.Mode { return p.wanted.Mode }
 
 func (p *stagePlan) grant(mode permission.Mode) permission.Grant {
