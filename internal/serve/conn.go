@@ -36,6 +36,7 @@ type Options struct {
 	Now         func() time.Time
 	// Grace bounds the wait, at the end, for a client that does not read.
 	Grace time.Duration
+	room  int // bytes of view events that may wait; viewRoom when 0
 	// Note is told what a person should know; it writes to stderr.
 	Note func(format string, args ...any)
 }
@@ -55,6 +56,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Note == nil {
 		opts.Note = func(string, ...any) {}
+	}
+	if opts.room == 0 {
+		opts.room = viewRoom
 	}
 	if opts.Grace == 0 {
 		opts.Grace = 5 * time.Second
@@ -101,7 +105,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &conn{Server: s, ctx: ctx, cancel: cancel, greeted: make(chan struct{}), lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
-	c.out = newOutbox(out, c.gapFrame)
+	c.out = newOutbox(out, s.opts.room, c.gapFrame)
 	c.feeds = newFeeds(c)
 	s.client.Store(c)
 	stopList := c.watchList()

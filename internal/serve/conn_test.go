@@ -375,7 +375,9 @@ func TestSlowClient(t *testing.T) {
 	v := newValve()
 	h.onClose = v.release // every request was carried out
 	done := make(chan error, 1)
-	go func() { done <- New(options(h)).Serve(t.Context(), inR, v) }()
+	o := options(h)
+	o.room = testRoom
+	go func() { done <- New(o).Serve(t.Context(), inR, v) }()
 	send := func(id int64, method string, params any) {
 		l, err := msp.EncodeRequest(msp.IntID(id), method, params)
 		if err != nil {
@@ -390,7 +392,7 @@ func TestSlowClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(2, msp.MethodViewSubscribe, msp.ViewSubscribeParams{SessionID: s.id, After: new(string)})
-	big := strings.Repeat("word ", 40_000)
+	big := strings.Repeat("word ", 400)
 	for n := range 60 {
 		s.echo(host.Command{ID: ident.V7(time.Now())}, host.TurnRequest{Text: fmt.Sprintf("%d %s", n, big)})
 	}
@@ -429,8 +431,8 @@ func TestSlowClient(t *testing.T) {
 	if gap == nil {
 		t.Fatal("nothing tells of the hole")
 	}
-	if pushed > 2*viewRoom {
-		t.Errorf("%d bytes of view events waited, the room is %d", pushed, viewRoom)
+	if pushed > 2*testRoom {
+		t.Errorf("%d bytes of view events waited, the room is %d", pushed, testRoom)
 	}
 }
 

@@ -371,7 +371,7 @@ type connected struct {
 func options(h Host) Options {
 	return Options{
 		Host: h, Models: fakeModels{}, MuseHome: "/home/somebody/.muse", Name: "openmuse", Version: "0", UserAgent: "openmuse/0",
-		Fingerprint: msp.ServedFingerprint, Grace: time.Second,
+		Fingerprint: msp.ServedFingerprint, Grace: time.Minute,
 	}
 }
 
@@ -387,7 +387,7 @@ func connect(t *testing.T, change func(*Options), wrap ...func(io.Writer) io.Wri
 	outR, outW := io.Pipe()
 	c := &connected{t: t, host: h, err: make(chan error, 1)}
 	var cancel context.CancelFunc
-	c.ctx, cancel = context.WithTimeout(context.Background(), 30*time.Second)
+	c.ctx, cancel = context.WithTimeout(context.Background(), 100*time.Second)
 	var out io.Writer = outW
 	for _, w := range wrap {
 		out = w(out)

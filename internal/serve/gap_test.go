@@ -50,13 +50,13 @@ func (t *tap) turn(shut bool) {
 func flood(t *testing.T, end func(s *fakeSession)) (*connected, *fakeSession, *msp.ViewGapParams) {
 	t.Helper()
 	way := newTap()
-	c := connect(t, nil, func(w io.Writer) io.Writer { way.w = w; return way })
+	c := connect(t, func(o *Options) { o.room = testRoom }, func(w io.Writer) io.Writer { way.w = w; return way })
 	c.hello(nil)
 	_, s := c.start()
 	folded := make(chan struct{})
 	s.onGoal = func() { close(folded) }
 	way.turn(true)
-	big := strings.Repeat("word ", 40_000)
+	big := strings.Repeat("word ", 400)
 	for n := range 60 {
 		s.echo(host.Command{ID: ident.V7(time.Now())}, host.TurnRequest{Text: fmt.Sprintf("%d %s", n, big)})
 	}

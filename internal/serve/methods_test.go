@@ -57,7 +57,9 @@ func methodCases() map[string]methodCase {
 	words := methodCase{params: with("subagentId", "s", "body", "b"), kind: msp.ErrorKindCommandRejected, bad: map[string]any{"body": 7}}
 	workflow := methodCase{params: with("workflowRunId", "w"), kind: msp.ErrorKindCommandRejected, bad: map[string]any{"workflowRunId": 7}}
 	return map[string]methodCase{
-		msp.MethodSessionStart:    {params: func(string) map[string]any { return map[string]any{"commandId": id(), "workspaceRoot": "/home/me/place"} }, bad: map[string]any{"workspaceRoot": "relative"}, free: true},
+		msp.MethodSessionStart: {params: func(string) map[string]any {
+			return map[string]any{"commandId": id(), "workspaceRoot": "/home/me/place"}
+		}, bad: map[string]any{"workspaceRoot": "relative"}, free: true},
 		msp.MethodSessionResume:   {params: with(), bad: map[string]any{"history": "all"}, stored: true},
 		msp.MethodSessionFork:     {params: with(), bad: map[string]any{"cutPoint": map[string]any{}}, kind: msp.ErrorKindForkBoundaryInvalid, free: true},
 		msp.MethodSessionList:     {params: without("limit", 5), bad: map[string]any{"limit": 500}, free: true},

@@ -34,7 +34,8 @@ type viewFrame struct {
 type outbox struct {
 	w io.Writer
 	// gap encodes a view/gap.
-	gap func(session, after, next string) []byte
+	gap  func(session, after, next string) []byte
+	room int // viewRoom, but in tests
 
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -56,8 +57,8 @@ type hole struct {
 	tail *viewFrame
 }
 
-func newOutbox(w io.Writer, gap func(session, after, next string) []byte) *outbox {
-	o := &outbox{w: w, gap: gap, holes: map[string]*hole{}, done: make(chan struct{})}
+func newOutbox(w io.Writer, room int, gap func(session, after, next string) []byte) *outbox {
+	o := &outbox{w: w, gap: gap, room: room, holes: map[string]*hole{}, done: make(chan struct{})}
 	o.changed = sync.NewCond(&o.mu)
 	go o.run()
 	return o
@@ -104,7 +105,7 @@ func (o *outbox) view(f viewFrame) {
 	if h == nil || o.closed {
 		return
 	}
-	if !f.protected && (o.bytes > viewRoom || h.open && o.bytes > viewRoom/2) {
+	if !f.protected && (o.bytes > o.room || h.open && o.bytes > o.room/2) {
 		h.open, h.tail = true, &f
 		return
 	}
@@ -122,7 +123,7 @@ func (o *outbox) emit(h *hole, f viewFrame) {
 
 // settle sends the tails of views that were held back, once there is room.
 func (o *outbox) settle() {
-	if o.bytes > viewRoom/2 {
+	if o.bytes > o.room/2 {
 		return
 	}
 	for _, h := range o.holes {

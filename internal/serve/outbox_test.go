@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// testRoom is how much waits in tests: little, so that they are quick.
+const testRoom = 64 << 10
+
 // valve is a client that reads when it is told to.
 type valve struct {
 	mu   sync.Mutex
@@ -64,9 +67,9 @@ func heads(out string) []string {
 
 func TestOutboxTellsOfTheHole(t *testing.T) {
 	v := newValve()
-	o := newOutbox(v, gapLine)
+	o := newOutbox(v, testRoom, gapLine)
 	o.attach("s", "0")
-	size := viewRoom / 8
+	size := testRoom / 8
 	for n := 1; n <= 30; n++ {
 		o.view(viewEvent(n, size, false))
 	}
@@ -74,8 +77,8 @@ func TestOutboxTellsOfTheHole(t *testing.T) {
 	o.mu.Lock()
 	waiting := o.bytes
 	o.mu.Unlock()
-	if waiting > viewRoom+2*size {
-		t.Errorf("%d bytes wait, more than the room of %d", waiting, viewRoom)
+	if waiting > testRoom+2*size {
+		t.Errorf("%d bytes wait, more than the room of %d", waiting, testRoom)
 	}
 	v.release()
 	if err := o.close(10 * time.Second); err != nil {
@@ -99,9 +102,9 @@ func TestOutboxTellsOfTheHole(t *testing.T) {
 
 func TestOutboxNeverHoldsBackWhatIsProtected(t *testing.T) {
 	v := newValve()
-	o := newOutbox(v, gapLine)
+	o := newOutbox(v, testRoom, gapLine)
 	o.attach("s", "0")
-	size := viewRoom / 4
+	size := testRoom / 4
 	for n := 1; n <= 10; n++ {
 		o.view(viewEvent(n, size, n == 9))
 	}
@@ -117,7 +120,7 @@ func TestOutboxNeverHoldsBackWhatIsProtected(t *testing.T) {
 
 func TestOutboxForgetsWhoLeft(t *testing.T) {
 	var out bytes.Buffer
-	o := newOutbox(&out, gapLine)
+	o := newOutbox(&out, testRoom, gapLine)
 	o.attach("s", "0")
 	o.view(viewEvent(1, 0, false))
 	o.detach("s")
@@ -132,7 +135,7 @@ func TestOutboxForgetsWhoLeft(t *testing.T) {
 
 func TestOutboxStopsReadingBeforeRepliesPileUp(t *testing.T) {
 	v := newValve()
-	o := newOutbox(v, gapLine)
+	o := newOutbox(v, testRoom, gapLine)
 	for range 5 {
 		o.send(bytes.Repeat([]byte("r"), replyRoom/4))
 	}
@@ -155,7 +158,7 @@ func TestOutboxStopsReadingBeforeRepliesPileUp(t *testing.T) {
 func TestOutboxClosesOnABrokenPipe(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()
-	o := newOutbox(w, gapLine)
+	o := newOutbox(w, testRoom, gapLine)
 	o.send([]byte("x\n"))
 	if err := o.close(10 * time.Second); err == nil {
 		t.Error("a pipe that nobody reads is no error")
@@ -167,7 +170,7 @@ func TestOutboxClosesOnABrokenPipe(t *testing.T) {
 
 func TestOutboxDoesNotWaitForEver(t *testing.T) {
 	v := newValve()
-	o := newOutbox(v, gapLine)
+	o := newOutbox(v, testRoom, gapLine)
 	o.send([]byte("x\n"))
 	if err := o.close(time.Millisecond); err != errNotRead {
 		t.Errorf("close says %v, want %v", err, errNotRead)
