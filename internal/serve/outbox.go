@@ -13,9 +13,9 @@ const (
 	// viewRoom is how many bytes may wait before view events are held back;
 	// they flow again when half of it is free.
 	viewRoom = 8 << 20
-	// replyRoom is how many bytes may wait before no more requests are read:
-	// replies and questions are never dropped, so nothing else bounds them.
-	replyRoom = 32 << 20
+	// replyRooms times that may wait before no more requests are read: replies
+	// and questions are never dropped, so nothing else bounds them.
+	replyRooms = 4
 	// writeBatch is how many bytes go out with one write.
 	writeBatch = 256 << 10
 )
@@ -144,7 +144,7 @@ func (o *outbox) roomy(ctx context.Context) bool {
 	defer stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.bytes > replyRoom && o.err == nil && ctx.Err() == nil {
+	for o.bytes > replyRooms*o.room && o.err == nil && ctx.Err() == nil {
 		o.changed.Wait()
 	}
 	return o.err == nil

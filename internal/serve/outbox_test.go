@@ -81,7 +81,7 @@ func TestOutboxTellsOfTheHole(t *testing.T) {
 		t.Errorf("%d bytes wait, more than the room of %d", waiting, testRoom)
 	}
 	v.release()
-	if err := o.close(10 * time.Second); err != nil {
+	if err := o.close(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	got := heads(v.got.String())
@@ -109,7 +109,7 @@ func TestOutboxNeverHoldsBackWhatIsProtected(t *testing.T) {
 		o.view(viewEvent(n, size, n == 9))
 	}
 	v.release()
-	if err := o.close(10 * time.Second); err != nil {
+	if err := o.close(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(heads(v.got.String()), "\n")
@@ -125,7 +125,7 @@ func TestOutboxForgetsWhoLeft(t *testing.T) {
 	o.view(viewEvent(1, 0, false))
 	o.detach("s")
 	o.view(viewEvent(2, 0, false))
-	if err := o.close(10 * time.Second); err != nil {
+	if err := o.close(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if got := heads(out.String()); len(got) != 1 || got[0] != "event 1" {
@@ -137,7 +137,7 @@ func TestOutboxStopsReadingBeforeRepliesPileUp(t *testing.T) {
 	v := newValve()
 	o := newOutbox(v, testRoom, gapLine)
 	for range 5 {
-		o.send(bytes.Repeat([]byte("r"), replyRoom/4))
+		o.send(bytes.Repeat([]byte("r"), testRoom))
 	}
 	done := make(chan bool)
 	go func() { done <- o.roomy(t.Context()) }()
@@ -150,7 +150,7 @@ func TestOutboxStopsReadingBeforeRepliesPileUp(t *testing.T) {
 	if !<-done {
 		t.Error("the client reads again and is not served again")
 	}
-	if err := o.close(10 * time.Second); err != nil {
+	if err := o.close(time.Minute); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -160,7 +160,7 @@ func TestOutboxClosesOnABrokenPipe(t *testing.T) {
 	r.Close()
 	o := newOutbox(w, testRoom, gapLine)
 	o.send([]byte("x\n"))
-	if err := o.close(10 * time.Second); err == nil {
+	if err := o.close(time.Minute); err == nil {
 		t.Error("a pipe that nobody reads is no error")
 	}
 	if o.roomy(t.Context()) {
