@@ -23,14 +23,11 @@ type view struct {
 func (v *view) id() string { return v.facts.SessionID }
 
 // row is the session as lists and results show it. What the log does not say
-// yet the host knows.
+// yet the host knows; its name the log says, as of where the view stands.
 func (v *view) row(loaded bool) msp.Session {
 	row := v.Fold().Row(v.facts.Path, loaded)
 	if row.WorkspaceRoot == nil && v.facts.Workspace != "" {
 		row.WorkspaceRoot = &v.facts.Workspace
-	}
-	if row.Name == "" {
-		row.Name = v.facts.Name
 	}
 	return row
 }
