@@ -95,6 +95,7 @@ func openTUI(root *cobra.Command, env *Env) {
 	opts := &tuiOptions{}
 	root.Use = "muse [OPTIONS] [PROMPT]"
 	root.Long, root.Example = tuiLong, tuiExample
+	root.SuggestionsMinimumDistance = 2
 	opts.register(root.Flags())
 	root.Flags().StringVar(&opts.sessionID, "session-id", "", "name the new session (`uuid`), or continue the one with this id")
 	root.Flags().BoolVar(&opts.noSessionLog, "no-session-log", false, "keep no session log")

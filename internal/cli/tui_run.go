@@ -222,9 +222,6 @@ func (r *tuiRun) trustQuestion() (*tui.TrustQuestion, error) {
 		return nil, err
 	}
 	q := &tui.TrustQuestion{Files: now.Names(), Changed: status.Changed}
-	if len(q.Files) == 0 {
-		return nil, nil // trust would load nothing
-	}
 	q.Decide = func(ctx context.Context, yes bool) error {
 		decision := trust.Untrusted
 		if yes {

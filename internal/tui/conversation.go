@@ -99,6 +99,9 @@ func (v *conversation) beside(r event.Recorded) {
 	switch b := r.Body.(type) {
 	case event.PermissionProfile:
 		v.profile = &b
+	case event.EffectStarted:
+		// The time that a person took to decide is not the call's.
+		v.began[b.TaskID] = time.UnixMicro(r.At)
 	case event.TaskOutput:
 		var report struct {
 			ExitCode *int `json:"exit_code"`

@@ -38,7 +38,7 @@ func (u *ui) live() []text.Line {
 		low = append(low, text.Cut(text.Of(text.Muted, "  "+u.hint), w))
 	}
 	high := u.doing(w, max(0, room-len(low)-1))
-	if len(high) > 0 {
+	if len(high) > 0 || room > len(low)+4 {
 		high = append(high, nil)
 	}
 	all := append(high, low...)
@@ -55,7 +55,7 @@ func (u *ui) composer(w, room int) []text.Line {
 	}
 	mark := text.Of(text.Accent, "› ")
 	if strings.HasPrefix(u.draft.Raw(), "!") {
-		mark = text.Of(text.Warn, "! ")
+		mark = text.Of(text.Warn|text.Bold, "› ")
 	}
 	out := u.history.view(u, w)
 	rows := u.draft.View(mark, w, max(1, min(10, room-len(out))))

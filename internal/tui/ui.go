@@ -101,7 +101,7 @@ func (u *ui) farewell() error {
 	if u.session.Facts().Path == "" {
 		return nil
 	}
-	_, err := fmt.Fprintf(u.term, "Go on with: muse resume %s\r\n", text.Clean(name))
+	_, err := fmt.Fprintf(u.term, "\r\nGo on with: muse resume %s\r\n", text.Clean(name))
 	return err
 }
 
@@ -260,11 +260,14 @@ func (u *ui) askTrust() bool {
 	if len(q.Changed) > 0 {
 		lines = append(lines, text.Of(text.Warn, "  You trusted it before, and these files have changed since: "+strings.Join(q.Changed, ", ")))
 	}
-	lines = append(lines, text.Of(text.Plain, "  Trust lets these files tell the agent what to do and start programs:"))
+	lines = append(lines, text.Of(text.Plain, "  Trust lets programs start here, and lets these files tell the agent what to do:"))
 	for _, f := range q.Files {
 		lines = append(lines, text.Of(text.Plain, "    "+f))
 	}
-	lines = append(lines, text.Of(text.Muted, "  Without it muse works, and loads none of them."))
+	if len(q.Files) == 0 {
+		lines = append(lines, text.Of(text.Muted, "    none yet; you are asked again when there are some"))
+	}
+	lines = append(lines, text.Of(text.Muted, "  Without it muse asks before every program, and loads none of them."))
 	decide := func(yes bool) {
 		beside(u, func(ctx context.Context) (struct{}, error) { return struct{}{}, q.Decide(ctx, yes) }, func(_ struct{}, err error) {
 			if err != nil {
