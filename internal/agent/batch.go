@@ -233,14 +233,21 @@ func (t *turn) runOne(ctx context.Context, p *pending) error {
 	if err := t.recordTask(p.task, event.TaskStarted{TaskID: p.task, SpanID: ident.Span()}); err != nil {
 		return err
 	}
+	if t.Tasks != nil {
+		own, done := t.Tasks(ctx, p.task)
+		defer done()
+		ctx = own
+	}
 	var res tool.Result
+	var shown int64 // bytes; the tool reports from one goroutine at a time
 	if ctx.Err() != nil {
 		res = tool.Fail("interrupted before it started")
 	} else {
 		res = runTool(ctx, p.tool, tool.Call{
 			ID: p.call.CallID, TaskID: p.task, Name: p.call.Name, Args: p.args,
 			Progress: func(chunk string) {
-				t.Recorder.Live(event.Event{Run: t.run, Task: p.task, Body: event.TaskProgress{TaskID: p.task, Chunk: chunk}})
+				t.Recorder.Live(event.Event{Run: t.run, Task: p.task, Body: event.TaskProgress{TaskID: p.task, Chunk: chunk, Offset: shown}})
+				shown += int64(len(chunk))
 			},
 		})
 	}

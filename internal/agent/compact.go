@@ -153,7 +153,10 @@ func (t *turn) wholePlan() (compactionPlan, bool) {
 }
 
 func (t *turn) timing() string {
-	if t.step == 0 {
+	switch {
+	case t.standalone:
+		return "standalone_manual"
+	case t.step == 0:
 		return "pre_turn"
 	}
 	return "mid_turn"
@@ -263,6 +266,11 @@ var errNothingToSummarise = errors.New("context compaction found nothing to summ
 func (t *turn) compactNow(ctx context.Context, trigger string) error {
 	t.dropCompaction()
 	plan, ok := t.plan(trigger)
+	if !ok && trigger == triggerManual {
+		// Asked for in so many words: everything that was answered goes.
+		plan, ok = t.wholePlan()
+		plan.trigger = trigger
+	}
 	if !ok {
 		return fmt.Errorf("%w: the prompt alone is %d tokens", errNothingToSummarise, t.estimate())
 	}
@@ -328,7 +336,7 @@ func (t *turn) install(plan compactionPlan, text string) error {
 		Through: through, Timing: plan.timing, Trigger: plan.trigger,
 	}
 	installed := event.CompactionInstalled{
-		BudgetAfter: after, BudgetBefore: before, CandidateID: candidate.CandidateID, InstallID: fmt.Sprintf("install-%d", n),
+		BudgetAfter: after, BudgetBefore: before, CandidateID: candidate.CandidateID, InstallID: installID(n),
 		Preserved: event.PreservedSegment{Head: plan.through + 1, Tail: plan.tail, Interval: fmt.Sprintf("(%d, %d]", plan.through, plan.tail)},
 		Cache:     event.CacheBoundary{Status: "reset"}, KeptUserBytes: keepUserLimit,
 		Replacement: replacement, StrategyID: StrategySummary, Through: through, Timing: plan.timing, Trigger: plan.trigger,
@@ -340,6 +348,8 @@ func (t *turn) install(plan compactionPlan, text string) error {
 	}
 	return nil
 }
+
+func installID(n int) string { return fmt.Sprintf("install-%d", n) }
 
 func (t *turn) summaryRequest(through int64) *provider.Request {
 	items := t.conv.upTo(through).Items(func(event.ContentBlock) ([]byte, error) { return nil, errPictureLeftOut })

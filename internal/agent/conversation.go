@@ -21,14 +21,20 @@ type Conversation struct {
 	order     []string             // their ids in call order
 	batch     string               // message id of the open batch
 	tasks     map[string]*openTask
+	// beside waits for the end of the run: what happened beside it must not
+	// come between a call and its result.
+	beside    []provider.Item
+	shell     map[string]string // a person's command lines under way, by command id
 	runs      int
 	run       string // the run that has not ended, or ""
 	provider  string // of the newest run
 	model     string
-	todos     int   // newest revision of the plan
-	compacted int   // compactions in force so far
-	size      int64 // bytes of everything said, see bytes
-	trimmed   int   // entries before this one hold no long result any more
+	todos     int // newest revision of the plan
+	compacted int // compactions in force so far
+	// summarised is the newest place that a summary stands for.
+	summarised int64
+	size       int64 // bytes of everything said, see bytes
+	trimmed    int   // entries before this one hold no long result any more
 }
 
 // maxHeld bounds what a conversation keeps in memory. No model takes as much;
@@ -59,7 +65,7 @@ type openTask struct {
 
 // NewConversation is an empty one.
 func NewConversation() *Conversation {
-	return &Conversation{calls: map[string]*openCall{}, tasks: map[string]*openTask{}}
+	return &Conversation{calls: map[string]*openCall{}, tasks: map[string]*openTask{}, shell: map[string]string{}}
 }
 
 // Runs is the number of runs begun so far.
@@ -103,6 +109,10 @@ func (c *Conversation) Apply(r event.Recorded) {
 			c.order = nil
 		}
 	case event.Notice:
+		if words, ok := b.Steered(); ok {
+			c.add(r, provider.Item{User: &provider.UserMessage{Text: words.Prompt}}, words.Images)
+			return
+		}
 		c.add(r, provider.Item{Developer: &provider.DeveloperMessage{Text: b.Body}}, nil)
 	case event.TodoSnapshot:
 		c.todos = b.Revision
@@ -118,8 +128,11 @@ func (c *Conversation) Apply(r event.Recorded) {
 				Text: "The previous turn was interrupted before it finished. Its last tool calls may have had effects.",
 			}}, nil)
 		}
+		c.flushBeside()
 	default:
-		c.applyTask(r)
+		if !c.applyBeside(r) {
+			c.applyTask(r)
+		}
 	}
 }
 

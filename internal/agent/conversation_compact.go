@@ -38,6 +38,7 @@ func (c *Conversation) install(r event.Recorded, b event.CompactionInstalled) {
 	}}})
 	c.replace(append(kept, c.entries[rest:]...))
 	c.compacted++
+	c.summarised = max(c.summarised, b.Through.Sequence)
 }
 
 // keepUser picks the person's messages that stay, in order, and counts those

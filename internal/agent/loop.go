@@ -83,6 +83,11 @@ type Config struct {
 	// ends the run. Nil allows every call; tools still ask for what they find
 	// out while they run.
 	Authorize func(ctx context.Context, c tool.Call) (policy, refused string, err error)
+	// Tasks, when not nil, gives each call a context of its own, so that one
+	// can be stopped while the turn goes on. done is called when it has ended.
+	Tasks func(ctx context.Context, task string) (_ context.Context, done func())
+	// Inbox is how the outside reaches a turn that runs; nil for none.
+	Inbox Inbox
 	// Branch observes the workspace's version control after a run; nil or a
 	// false ok leaves the record out.
 	Branch func(run string) (event.WorkspaceBranch, bool)
@@ -179,6 +184,7 @@ type turn struct {
 	// corrections counts the notices that sent an answer back, by kind.
 	corrections map[string]int
 	callIDs     map[string]bool // every call id of the session
+	standalone  bool            // a compaction between turns
 }
 
 func (t *turn) open(p Prompt) error {
@@ -187,9 +193,11 @@ func (t *turn) open(p Prompt) error {
 	for i, s := range specs {
 		names[i] = s.Name
 	}
+	soft, hard := t.thresholds()
 	for _, body := range []event.Body{
 		event.RunStarted{Prompt: p.Text, Images: p.Images},
 		event.RequestConfigured{
+			ContextLimit: t.Model.ContextLimit, SoftThreshold: soft, HardThreshold: hard,
 			BaseInstructions: t.Instructions, BaseSource: "built_in", Context: orEmpty(t.Context),
 			Effort: string(t.Effort), Reminders: []string{},
 			Toolset: event.Toolset{ActiveTools: names, Mode: "explicit", Source: "run"},
@@ -220,7 +228,14 @@ func (t *turn) steps(ctx context.Context) (Outcome, error) {
 			continue
 		}
 		correction, out, err := t.answer(reply)
-		if correction == nil || err != nil {
+		if err != nil {
+			return out, err
+		}
+		if correction == nil {
+			more, err := t.takeWords(true)
+			if more && err == nil {
+				continue
+			}
 			return out, err
 		}
 		if _, err := t.record(event.Event{Run: t.run, Body: *correction}); err != nil {
@@ -247,6 +262,10 @@ func (t *turn) before(ctx context.Context) (out Outcome, over bool, err error) {
 	if reason != "" {
 		return t.fail(reason), true, nil
 	}
+	if err := t.readInbox(ctx); err != nil {
+		out, err := t.failed(ctx, err)
+		return out, true, err
+	}
 	if err := t.makeRoom(ctx); err != nil {
 		out, err := t.failed(ctx, err)
 		return out, true, err
@@ -266,7 +285,12 @@ func (t *turn) failed(ctx context.Context, err error) (Outcome, error) {
 		if errors.As(cause, &budget) {
 			return t.fail(budget.Error()), nil
 		}
-		return Outcome{Run: t.run, Terminal: "cancelled"}, nil
+		out := Outcome{Run: t.run, Terminal: "cancelled"}
+		var stop *Stopped
+		if errors.As(cause, &stop) {
+			out.Reason = stop.Reason
+		}
+		return out, nil
 	}
 	var failure *provider.Error
 	if errors.As(err, &failure) {
@@ -284,8 +308,15 @@ func (t *turn) fail(reason string) Outcome {
 	return Outcome{Run: t.run, Terminal: "failed", Reason: reason}
 }
 
-// close records how the run ended and makes it durable.
+// close records how the run ended and makes it durable. What the person said
+// meanwhile is not lost with the run.
 func (t *turn) close(out Outcome) error {
+	for more := true; more; {
+		var err error
+		if more, err = t.takeWords(true); err != nil {
+			return err
+		}
+	}
 	if _, err := t.record(event.Event{Run: t.run, Body: t.spent.total(t.step)}); err != nil {
 		return err
 	}

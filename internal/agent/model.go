@@ -17,6 +17,7 @@ import (
 
 // reply is one whole answer of the model.
 type reply struct {
+	messageID  string // of its text, known before the text is
 	responseID string
 	reasoning  []provider.Reasoning
 	texts      []provider.AssistantMessage
@@ -75,7 +76,7 @@ func (t *turn) call(ctx context.Context) (*reply, error) {
 // attempt sends one request and gathers the reply. On an error the reply holds
 // what had arrived.
 func (t *turn) attempt(ctx context.Context, req *provider.Request) (*reply, error) {
-	r := &reply{}
+	r := &reply{messageID: newID()}
 	complete := false
 	err := t.Provider.Stream(ctx, req, func(p provider.Part) error {
 		switch {
@@ -86,8 +87,9 @@ func (t *turn) attempt(ctx context.Context, req *provider.Request) (*reply, erro
 				ms := t.Now().Sub(t.began).Milliseconds()
 				t.firstToken = &ms
 			}
+			before := int64(r.streamed.Len())
 			r.streamed.WriteString(p.TextDelta)
-			t.Recorder.Live(event.Event{Run: t.run, Body: event.OutputDelta{Text: p.TextDelta}})
+			t.Recorder.Live(event.Event{Run: t.run, Body: event.OutputDelta{MessageID: r.messageID, Offset: before, Text: p.TextDelta}})
 		case p.Reasoning != nil:
 			r.reasoning = append(r.reasoning, *p.Reasoning)
 		case p.Text != nil:
@@ -271,7 +273,7 @@ func (t *turn) commitText(r *reply, beside bool) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	m := event.AssistantMessage{MessageID: newID(), ResponseID: r.responseID, Text: text}
+	m := event.AssistantMessage{MessageID: r.messageID, ResponseID: r.responseID, Text: text}
 	if len(r.texts) > 0 {
 		m.ItemID = r.texts[0].ItemID
 	}
@@ -286,7 +288,7 @@ func (t *turn) commitText(r *reply, beside bool) error {
 // had arrived, and returns why it failed.
 func (t *turn) endModelTask(task string, r *reply, cause error) error {
 	if r != nil && r.streamed.Len() > 0 {
-		partial := event.AssistantMessage{MessageID: newID(), Phase: "incomplete", ResponseID: r.responseID, Text: r.streamed.String()}
+		partial := event.AssistantMessage{MessageID: r.messageID, Phase: "incomplete", ResponseID: r.responseID, Text: r.streamed.String()}
 		if _, err := t.record(event.Event{Run: t.run, Body: partial}); err != nil {
 			return err
 		}

@@ -49,10 +49,10 @@ func runDemo(ctx context.Context, env *Env, dir string) error {
 	}
 	fmt.Fprintf(env.Stdout, "A Go project with a failing test is in %s\nPrompt: %s\n\n", dir, demo.Prompt)
 
-	r := &run{env: env, opts: &execOptions{
+	r := &run{parts: parts{env: env, opts: &execOptions{
 		prompt: demo.Prompt, hasPrompt: true, provider: "script", workspace: dir, disableSandbox: true, disableApproval: true,
 		given: func(name string) bool { return name == "provider" },
-	}}
+	}}}
 	show := &demoView{env: env, names: map[string]string{}}
 	r.watchers = append(r.watchers, show.event)
 	if err := r.execute(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 
 // instructions is what the model is told before the conversation: the base
 // prompt, or the one of settings, and the context blocks in order.
-func (r *run) instructions() (string, []event.ContextMessage) {
+func (r *parts) instructions() (string, []event.ContextMessage) {
 	s := r.setup
 	base := instructions.Base()
 	if own := s.Run.SystemPrompt.V; own != "" {
@@ -50,7 +50,7 @@ func (r *run) instructions() (string, []event.ContextMessage) {
 }
 
 // branch observes the workspace's version control from its files alone.
-func (r *run) branch(run string) (event.WorkspaceBranch, bool) {
+func (r *parts) branch(run string) (event.WorkspaceBranch, bool) {
 	head, err := workspace.GitHead(r.root)
 	if err != nil {
 		return event.WorkspaceBranch{}, false
@@ -71,7 +71,7 @@ const dirtyLimit = 2 * time.Second
 // branchAfter is branch after the run, with the state of the working tree.
 // That takes git itself, which can run a repository's filters, so only a
 // trusted workspace is looked at.
-func (r *run) branchAfter(run string) (event.WorkspaceBranch, bool) {
+func (r *parts) branchAfter(run string) (event.WorkspaceBranch, bool) {
 	b, ok := r.branch(run)
 	if !ok || !r.posture.trusted {
 		return b, ok

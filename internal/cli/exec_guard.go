@@ -11,8 +11,8 @@ import (
 	"github.com/openmuse/muse/internal/sandbox"
 )
 
-// openGuard puts permission and sandbox between the tools and the machine.
-func (r *run) openGuard() error {
+// grant is what the session may do at most under an approval mode.
+func (r *parts) grant(mode permission.Mode) permission.Grant {
 	p, o := r.posture, r.opts
 	yes := true
 	// Without the tools that write, commands still may (CLI.md 1.3): what a
@@ -23,18 +23,31 @@ func (r *run) openGuard() error {
 	// what a project brings along still does not load.
 	programs := p.trusted || !p.Sandboxed
 	grant := permission.GrantSpec{
-		Mode: &p.Mode, Sandboxed: &p.Sandboxed, Network: &p.Network, Shell: &shell, Write: &write, Trusted: &programs,
+		Mode: &mode, Sandboxed: &p.Sandboxed, Network: &p.Network, Shell: &shell, Write: &write, Trusted: &programs,
 		Targets: p.profile.Network.Targets, Root: r.root,
 	}
 	if p.Sandboxed {
 		grant.Escalate = &yes
 	}
+	if r.people != nil {
+		grant.Remember = &yes
+	}
+	return permission.RootGrant(grant)
+}
+
+// openGuard puts permission and sandbox between the tools and the machine.
+func (r *parts) openGuard() error {
+	p := r.posture
 	home := r.setup.paths.Home
 	cfg := permission.Config{
-		Workspace: r.root, Home: home, Temp: "/tmp", Path: r.env.Getenv("PATH"), Grant: permission.RootGrant(grant), Reviewer: p.Reviewer,
+		Workspace: r.root, Home: home, Temp: "/tmp", Path: r.env.Getenv("PATH"), Grant: r.grant(p.Mode), Reviewer: p.Reviewer,
 		Strict: p.sources.settings.Strict, Rules: append(p.sources.rules, p.profile.Rules()...),
 		Masks:    append([]string{r.setup.paths.Config}, sandbox.DefaultMasks(home)...),
-		Answerer: o.answerer(),
+		Answerer: r.opts.answerer(),
+	}
+	if r.people != nil {
+		cfg.Answerer = r.people.Approvals
+		cfg.Remember = r.keptFile().Add
 	}
 	if p.Reviewer == permission.ReviewerAuto {
 		cfg.Judge = permission.ModelJudge{Run: host.Reviewer{
@@ -63,7 +76,7 @@ func (o *execOptions) answerer() permission.Answerer {
 }
 
 // openSandbox opens the boundary for the session's commands.
-func (r *run) openSandbox() (*sandbox.Session, error) {
+func (r *parts) openSandbox() (*sandbox.Session, error) {
 	spec, err := defaultSandboxSpec(r.env, r.root, r.setup.Sandbox)
 	if err != nil {
 		return nil, err

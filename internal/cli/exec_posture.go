@@ -23,7 +23,7 @@ type posture struct {
 
 // resolvePosture reads the sources of permissions and settles the two layers.
 // Both are on unless they were switched off in so many words.
-func (r *run) resolvePosture() error {
+func (r *parts) resolvePosture() error {
 	o := r.opts
 	sources, err := loadPermissions(r.env, r.root)
 	if err != nil {

@@ -14,11 +14,15 @@ import (
 )
 
 // openProvider builds the model provider. Nothing is sent yet.
-func (r *run) openProvider() error {
+func (r *parts) openProvider() error {
 	s := r.setup
 	r.modelID = s.Model.V
 	if s.Endpoint.Wire == wires.Script {
 		return r.openScript()
+	}
+	if s.loggedOut != nil {
+		r.provider = loggedOut{s.Endpoint.ID, s.loggedOut}
+		return nil
 	}
 	opened, err := wires.Open(wires.Options{
 		ID: s.Endpoint.ID, Wire: s.Endpoint.Wire, Transport: s.transport(),
@@ -73,7 +77,7 @@ func efforts(names []string) []provider.Effort {
 }
 
 // openScript plays --script, or the recorded model of the demo without one.
-func (r *run) openScript() error {
+func (r *parts) openScript() error {
 	name := r.opts.script
 	var f *script.File
 	var err error

@@ -12,32 +12,18 @@ import (
 	"github.com/openmuse/muse/internal/config"
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
-	"github.com/openmuse/muse/internal/provider"
-	"github.com/openmuse/muse/internal/tool"
 	"github.com/openmuse/muse/internal/view/stream"
 	"github.com/openmuse/muse/internal/workspace"
 )
 
 // run is one headless run while it is put together and carried out.
 type run struct {
-	env      *Env
-	opts     *execOptions
-	setup    *setup
-	root     string // workspace
-	posture  *posture
-	guard    *host.Guard
-	provider provider.Provider
-	modelID  string
-	work     *workspace.Workspace
-	tools    *tool.Set
-	session  *host.Session
-	loop     *agent.Loop
-	images   []picture
-	schema   *agent.OutputSchema
-	prompt   string
+	parts
+	loop   *agent.Loop
+	images []picture
+	prompt string
 	// watchers are shown every event of the run.
 	watchers []host.Watcher
-	closers  []func()
 	stdout   *patientWriter // with --json
 }
 
@@ -45,7 +31,7 @@ type run struct {
 // command line, the settings or the files it names is found before a session
 // is touched.
 func runExec(ctx context.Context, env *Env, opts *execOptions) error {
-	return (&run{env: env, opts: opts}).execute(ctx)
+	return (&run{parts: parts{env: env, opts: opts}}).execute(ctx)
 }
 
 func (r *run) execute(ctx context.Context) error {
@@ -119,63 +105,32 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// note writes one line for people in the documented form.
-func (r *run) note(format string, args ...any) {
-	fmt.Fprintf(r.env.Stderr, "muse: %s\n", oneLine(fmt.Sprintf(format, args...), 2000))
-}
-
 // openSession opens the session and builds the tools and the loop around it.
 func (r *run) openSession() error {
-	var err error
-	if r.work, err = workspace.Open(r.root); err != nil {
-		return fmt.Errorf("open workspace: %w", err)
-	}
-	cwd, err := r.env.Getwd()
-	if err != nil {
-		cwd = r.root
-	}
-	_, git := workspace.VCSRoot(r.root)
-	session, report, err := host.Open(host.Options{
-		DataRoot: r.setup.paths.Data, Workspace: r.root, Git: git, SessionID: r.opts.sessionID,
+	options := host.Options{
+		DataRoot: r.setup.paths.Data, Workspace: r.root, SessionID: r.opts.sessionID,
 		KeepNothing: r.opts.noSessionLog, AllowWorkspaceSwitch: r.opts.allowWorkspaceSwitch,
-		Build: event.Build{SemVer: buildinfo.Release(), SHA: buildinfo.Commit()}, Program: "muse exec",
-		Provider: r.provider.ID(), Model: r.modelID, Posture: r.posture.logged(), CredentialBackend: r.setup.credentialBackend(),
-		Cwd: cwd, Now: r.env.Now,
-	})
+		Build: build(), Program: "muse exec", Now: r.env.Now,
+	}
+	_, options.Git = workspace.VCSRoot(r.root)
+	r.Fill(&options)
+	session, report, err := host.Open(options)
 	if err != nil {
 		return err
 	}
-	r.session = session
 	for _, n := range report.Notes {
 		r.setup.warn(n)
 	}
-	if err := r.openGuard(); err != nil {
-		return errors.Join(err, session.Abandon())
-	}
-	if err := r.openTools(); err != nil {
+	if err := r.equip(session); err != nil {
 		return errors.Join(err, session.Abandon())
 	}
 	r.loop = session.Loop(r.loopConfig())
 	return nil
 }
 
-func (r *run) release() {
-	if r.tools != nil {
-		if err := r.tools.Close(); err != nil {
-			r.setup.warn(err.Error())
-		}
-	}
-	if r.guard != nil {
-		if err := r.guard.Close(); err != nil {
-			r.setup.warn(err.Error())
-		}
-	}
-	if r.work != nil {
-		r.work.Close()
-	}
-	for _, done := range r.closers {
-		done()
-	}
+// build is this build as logs name it.
+func build() event.Build {
+	return event.Build{SemVer: buildinfo.Release(), SHA: buildinfo.Commit()}
 }
 
 // turn shows the one turn of the run.

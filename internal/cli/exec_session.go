@@ -9,7 +9,7 @@ import (
 )
 
 // openTools builds the set of tools for the session.
-func (r *run) openTools() error {
+func (r *parts) openTools() error {
 	o := r.opts
 	opts := tool.Options{
 		Workspace: r.work, Gate: r.guard, Environ: r.env.Environ(),
@@ -17,6 +17,9 @@ func (r *run) openTools() error {
 		MaxOutputBytes: o.maxToolOutput, Images: r.setup.ModelInfo.Images,
 		DisableShell: o.disableShell, DisableWrite: o.disableWrite || !r.posture.profile.Write(), EnableShellTool: o.shellTool,
 		UserInputAutoResolve: o.userInputAutoResolve,
+	}
+	if r.people != nil {
+		opts.Asker, opts.BackgroundEnd = r.people.UserInputs, r.people.BackgroundEnd
 	}
 	if dir := r.session.Dir(); dir != "" {
 		opts.OutputDir = filepath.Join(dir, "tool-outputs")
@@ -34,7 +37,7 @@ func (r *run) openTools() error {
 }
 
 // loopConfig is the loop's configuration but for what the host fills in.
-func (r *run) loopConfig() agent.Config {
+func (r *parts) loopConfig() agent.Config {
 	s := r.setup
 	instructions, context := r.instructions()
 	return agent.Config{

@@ -26,6 +26,9 @@ func Main(ctx context.Context, args []string, env Env) int {
 	}
 	root := newRootCmd(&env)
 	root.SetArgs(args)
+	if err := misplacedOptions(root, args); err != nil {
+		return exitCode(err, &env)
+	}
 	return exitCode(root.ExecuteContext(ctx), &env)
 }
 
@@ -45,17 +48,7 @@ func wantsVersion(args []string) bool {
 
 func newRootCmd(env *Env) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "muse [OPTIONS] <COMMAND>",
-		Short: "A coding agent that runs in your terminal and in your pipelines",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &UsageError{Message: "the terminal UI is not available yet; run a prompt with: muse exec PROMPT"}
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
-		},
+		Short:         "A coding agent that runs in your terminal and in your pipelines",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -68,10 +61,9 @@ func newRootCmd(env *Env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &UsageError{Command: cmd.CommandPath(), Message: flagErrorText(err)}
 	})
+	openTUI(root, env)
 	root.AddCommand(commands(env)...)
-	for _, c := range root.Commands() {
-		strictFlags(c)
-	}
+	strictFlags(root)
 	return root
 }
 

@@ -20,6 +20,18 @@ type setup struct {
 	paths config.Paths
 	config.Resolved
 	key config.Key
+	// loggedOut says why there is no key, where a host goes on without one.
+	loggedOut *config.MissingKeyError
+}
+
+// newServeSetup is newSetup for a host that serves: without a key sessions can
+// be opened and read all the same, and each turn says what is missing.
+func newServeSetup(ctx context.Context, env *Env, flags config.Flags) (*setup, error) {
+	s, err := newSetup(ctx, env, flags, nil)
+	if err != nil && s != nil && errors.As(err, &s.loggedOut) {
+		return s, nil
+	}
+	return s, err
 }
 
 // newSetup resolves everything but the model provider. Warnings go to stderr
@@ -47,7 +59,7 @@ func newSetup(ctx context.Context, env *Env, flags config.Flags, stdinKey *strin
 	})
 	s.warn(warnings...)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	s.key = key
 	return s, nil

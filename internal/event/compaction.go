@@ -48,6 +48,26 @@ type CompactionFallback struct {
 	Severity    string `json:"severity"` // "warning", "error"
 }
 
+// CompactionStarted says that a compaction began which a person asked for, or
+// one that takes long enough to be shown. Exactly one CompactionSettled
+// follows, also when the process did not live to finish.
+type CompactionStarted struct {
+	runEvent
+	CommandID    string `json:"command_id,omitzero"` // of the person's command
+	CompactionID string `json:"compaction_id"`
+	Trigger      string `json:"trigger"` // "manual" or "auto"
+}
+
+// CompactionSettled is how that compaction ended. A compaction that was
+// installed names its install; the numbers and the boundary are there.
+type CompactionSettled struct {
+	runEvent
+	CompactionID string `json:"compaction_id"`
+	InstallID    string `json:"install_id,omitzero"`
+	Outcome      string `json:"outcome"` // "compacted", "noop", "failed", "cancelled"
+	Reason       string `json:"reason,omitzero"`
+}
+
 // ResultsCleared replaces the texts of old tool results by a pointer to the
 // files that hold them.
 type ResultsCleared struct {

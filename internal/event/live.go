@@ -1,10 +1,13 @@
 package event
 
 // OutputDelta is a fragment of answer text as it arrives. The committed
-// message carries the whole text.
+// message carries the whole text under the same MessageID, if the reply comes
+// to its end.
 type OutputDelta struct {
 	liveOnly
-	Text string
+	MessageID string
+	Offset    int64 // bytes of the message before this fragment
+	Text      string
 }
 
 // TaskProgress is tool output shown while the tool runs. A marker keeps its
@@ -13,4 +16,5 @@ type TaskProgress struct {
 	liveOnly
 	TaskID string
 	Chunk  string
+	Offset int64 // bytes of all chunks before this one
 }

@@ -13,9 +13,14 @@ type RequestConfigured struct {
 	BaseInstructions string           `json:"base_instructions"`
 	BaseSource       string           `json:"base_instructions_source"`
 	Context          []ContextMessage `json:"run_context_messages"`
-	Effort           string           `json:"reasoning_effort,omitempty"`
-	Reminders        []string         `json:"reminder_roster"`
-	Toolset          Toolset          `json:"toolset"`
+	// ContextLimit is the model's window in tokens, the thresholds are where
+	// compaction begins and where it must have happened; 0 is unknown.
+	ContextLimit  int64    `json:"openmuse_context_limit,omitzero"`
+	SoftThreshold int64    `json:"openmuse_soft_threshold,omitzero"`
+	HardThreshold int64    `json:"openmuse_hard_threshold,omitzero"`
+	Effort        string   `json:"reasoning_effort,omitempty"`
+	Reminders     []string `json:"reminder_roster"`
+	Toolset       Toolset  `json:"toolset"`
 }
 
 // ContextMessage is one block of context put before the conversation.
@@ -153,20 +158,43 @@ type ToolResult struct {
 	Refused string `json:"-"`
 }
 
-// Notice is text the harness put into the conversation between two model
-// calls: a wind-down notice, a correction of an answer that does not fit the
-// asked schema. The log keeps it as an inbox item of a source that is not the
-// person.
+// Notice is text put into the conversation between two model calls: by the
+// harness (a wind-down notice, a correction of an answer that does not fit the
+// asked schema) or, when the source is UserSteer, by the person, who then
+// speaks in Payload.
 type Notice struct {
 	runEvent
-	Body        string       `json:"body"`
-	Disposition string       `json:"disposition"` // "delivered"
-	Source      NoticeSource `json:"source"`
-	Summary     string       `json:"summary"`
+	Body        string         `json:"body"`
+	CommandID   string         `json:"openmuse_command_id,omitzero"` // of the person's command
+	Disposition string         `json:"disposition"`                  // "delivered"
+	Payload     *NoticePayload `json:"payload,omitempty"`
+	Source      NoticeSource   `json:"source"`
+	Summary     string         `json:"summary"`
 }
 
-// NoticeSource says which part of the harness speaks: "step_budget",
-// "output_schema".
+// UserSteer is the source of words that the person put in while a run was
+// under way (seed 000, Run events, inbox_item_queued).
+const UserSteer = "user_steer"
+
+// NoticePayload is what the person put in.
+type NoticePayload struct {
+	DisplayText string         `json:"openmuse_display_text,omitzero"`
+	Images      []ContentBlock `json:"openmuse_images,omitempty"`
+	Prompt      string         `json:"prompt"`
+}
+
+// Steered is what the person put in; false when the harness speaks.
+func (n Notice) Steered() (NoticePayload, bool) {
+	switch {
+	case n.Source.Source != UserSteer:
+		return NoticePayload{}, false
+	case n.Payload == nil:
+		return NoticePayload{Prompt: n.Body}, true
+	}
+	return *n.Payload, true
+}
+
+// NoticeSource says who speaks: "step_budget", "output_schema", UserSteer.
 type NoticeSource struct {
 	Source string `json:"source"`
 }

@@ -130,12 +130,19 @@ type ModelConfigured struct {
 // prompt is not lost.
 type IntentAccepted struct {
 	sessionFact
-	Bindings        []string        `json:"bindings"`
-	DeliveryPolicy  string          `json:"delivery_policy"`
+	Bindings []string `json:"bindings"`
+	// CommandID is the client's command when it is not the intent's id: a goal
+	// that wakes a turn.
+	CommandID      string `json:"openmuse_command_id,omitzero"`
+	DeliveryPolicy string `json:"delivery_policy"`
+	// DisplayText is what a person reads instead of the prompt.
+	DisplayText string `json:"openmuse_display_text,omitzero"`
+	// Effort is the reasoning effort of this one turn.
+	Effort          string          `json:"openmuse_reasoning_effort,omitzero"`
 	IntentID        string          `json:"intent_id"` // the run id
 	ModelMessages   []IntentMessage `json:"model_messages"`
 	RefillBlocks    []ContentBlock  `json:"refill_blocks"`
-	SemanticKind    Kinded          `json:"semantic_kind"`
+	SemanticKind    Kinded          `json:"semantic_kind"` // "chat" is the person's word
 	SourceSessionID string          `json:"source_session_id"`
 	Surface         string          `json:"surface"`
 	WakePolicy      string          `json:"wake_policy"`

@@ -32,6 +32,8 @@ type Guard struct {
 	mu      sync.Mutex
 	opened  *sandbox.Session
 	reviews map[string]reviewed // by call id
+	persons map[string]string   // command lines of a person, by call id
+	held    map[string]bool     // ids of the questions whose actions are being decided
 }
 
 // reviewed is a command line that was allowed and waits to be started.
@@ -44,7 +46,7 @@ type reviewed struct {
 // events are the session's. box opens the sandbox; nil means that it was
 // switched off.
 func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, error)) (*Guard, error) {
-	g := &Guard{session: s, reviews: map[string]reviewed{}}
+	g := &Guard{session: s, reviews: map[string]reviewed{}, persons: map[string]string{}, held: map[string]bool{}}
 	if box != nil {
 		g.box = sync.OnceValues(func() (*sandbox.Session, error) {
 			opened, err := box()
@@ -54,7 +56,8 @@ func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, err
 			return opened, err
 		})
 	}
-	cfg.Record = func(_ context.Context, e permission.ApprovalEvent, c permission.Call) error {
+	cfg.Record = func(ctx context.Context, e permission.ApprovalEvent, c permission.Call) error {
+		g.hold(ctx, e)
 		fields, err := json.Marshal(e)
 		if err != nil {
 			return fmt.Errorf("encode approval event: %w", err)
@@ -70,6 +73,11 @@ func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, err
 	return g, nil
 }
 
+// SetMode changes the approval mode from the next decision on.
+func (g *Guard) SetMode(grant permission.Grant, reviewer permission.ReviewerKind) error {
+	return g.engine.SetMode(grant, reviewer)
+}
+
 // Close removes what the sandbox kept. Its commands must have ended.
 func (g *Guard) Close() error {
 	g.mu.Lock()
@@ -78,6 +86,43 @@ func (g *Guard) Close() error {
 		return nil
 	}
 	return g.opened.Close()
+}
+
+// ticket gathers the ids of the questions of one decision.
+type ticket struct{ ids []string }
+
+type ticketKey struct{}
+
+// decide has an action decided. Until it returns its questions are held.
+func (g *Guard) decide(ctx context.Context, a permission.Action, c permission.Call) (*permission.Decision, error) {
+	t := &ticket{}
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, id := range t.ids {
+			delete(g.held, id)
+		}
+	}()
+	return g.engine.Authorize(context.WithValue(ctx, ticketKey{}, t), a, c)
+}
+
+func (g *Guard) hold(ctx context.Context, e permission.ApprovalEvent) {
+	requested, ok := e.(*permission.ApprovalRequested)
+	t, held := ctx.Value(ticketKey{}).(*ticket)
+	if !ok || !held {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.ids = append(t.ids, requested.PendingActionID)
+	g.held[requested.PendingActionID] = true
+}
+
+// Holds reports whether an action waits for the answer to a question.
+func (g *Guard) Holds(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.held[id]
 }
 
 // call says which call an action belongs to, for approval events.
@@ -98,7 +143,7 @@ func (g *Guard) Authorize(ctx context.Context, c tool.Call) (policy, refused str
 	if !ok {
 		return "allow:policy", "", nil
 	}
-	d, err := g.engine.Authorize(ctx, line, g.call(c.ID, c.TaskID, c.Name))
+	d, err := g.decide(ctx, line, g.call(c.ID, c.TaskID, c.Name))
 	if err != nil {
 		return "", "", err
 	}
@@ -157,11 +202,22 @@ func (g *Guard) Check(ctx context.Context, ask tool.Ask) (tool.Grant, error) {
 	default:
 		return tool.Grant{Reason: fmt.Sprintf("nothing is known of the act %q", ask.Kind)}, nil
 	}
-	d, err := g.engine.Authorize(ctx, action, g.call(ask.Call.ID, ask.Call.TaskID, ask.Call.Name))
+	d, err := g.decide(ctx, action, g.call(ask.Call.ID, ask.Call.TaskID, ask.Call.Name))
 	if err != nil {
 		return tool.Grant{}, err
 	}
+	if _, write := action.(*permission.FileWrite); write && d.Outcome == permission.Allowed {
+		g.session.keepBefore(ask.Call.ID, ask.Path)
+	}
 	return tool.Grant{Allowed: d.Outcome == permission.Allowed, Reason: d.Reason}, nil
+}
+
+// AllowPerson lets a command line run that a person typed: it needs no answer,
+// and it runs in the session's sandbox like every other.
+func (g *Guard) AllowPerson(callID, line string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.persons[callID] = line
 }
 
 // ownOutput reports whether path is a result of this session that was too long
@@ -178,6 +234,13 @@ func (s *Session) ownOutput(path string) bool {
 func (g *Guard) checkShell(ask tool.Ask) tool.Grant {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if line, ok := g.persons[ask.Call.ID]; ok {
+		delete(g.persons, ask.Call.ID)
+		if line != ask.Command {
+			return tool.Grant{Reason: "this is not the command that the person typed"}
+		}
+		return tool.Grant{Allowed: true, Launcher: personLauncher{g, ask.Call}}
+	}
 	r, ok := g.reviews[ask.Call.ID]
 	delete(g.reviews, ask.Call.ID)
 	if !ok || r.line.Text != ask.Command {
@@ -203,20 +266,41 @@ func (l launcher) Command(ctx context.Context, c tool.Command) (*exec.Cmd, func(
 		return nil, nil, err
 	}
 	env := append(append(c.Env, x.Set...), x.Env...)
-	if l.guard.box == nil || x.Unsandboxed {
-		return tool.Unsandboxed{}.Command(ctx, tool.Command{Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env})
+	command := tool.Command{Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env}
+	if x.Unsandboxed {
+		return tool.Unsandboxed{}.Command(ctx, command)
 	}
-	box, err := l.guard.box()
+	return l.guard.launch(ctx, l.call, command)
+}
+
+// launch prepares a command within the session's boundary.
+func (g *Guard) launch(ctx context.Context, call tool.Call, c tool.Command) (*exec.Cmd, func() error, error) {
+	if g.box == nil {
+		return tool.Unsandboxed{}.Command(ctx, c)
+	}
+	box, err := g.box()
 	if err != nil {
 		return nil, nil, noSandbox(err)
 	}
 	cmd, release, err := box.Command(ctx, sandbox.Command{
-		Path: x.Path, Args: x.Args, Dir: x.Dir, Env: env, Origin: egress.Origin{CallID: l.call.ID, Tool: l.call.Name},
+		Path: c.Path, Args: c.Args, Dir: c.Dir, Env: c.Env, Origin: egress.Origin{CallID: call.ID, Tool: call.Name},
 	})
 	if err != nil {
 		return nil, nil, noSandbox(err)
 	}
 	return cmd, func() error { return noSandbox(release()) }, nil
+}
+
+// personLauncher starts a command line that a person typed.
+type personLauncher struct {
+	guard *Guard
+	call  tool.Call
+}
+
+// Command implements tool.Launcher.
+func (l personLauncher) Command(ctx context.Context, c tool.Command) (*exec.Cmd, func() error, error) {
+	c.Env = append(c.Env, permission.FixedEnvironment()...)
+	return l.guard.launch(ctx, l.call, c)
 }
 
 // noSandbox marks a boundary that could not be confirmed in the tools' terms.
@@ -231,7 +315,7 @@ func noSandbox(err error) error {
 // Connect decides about a connection that a command wants to make.
 func (g *Guard) Connect(ctx context.Context, r egress.Request) egress.Answer {
 	target := &permission.NetworkTarget{Host: r.Host, Port: int(r.Port), Protocol: string(r.Protocol), URL: r.URL}
-	d, err := g.engine.Authorize(ctx, target, g.call(r.Origin.CallID, "", r.Origin.Tool))
+	d, err := g.decide(ctx, target, g.call(r.Origin.CallID, "", r.Origin.Tool))
 	switch {
 	case err != nil:
 		return egress.Answer{Reason: err.Error()}

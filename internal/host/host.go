@@ -1,16 +1,22 @@
 // Package host is sessions as a program sees them: open or continue one, hand
-// it a prompt, watch what happens, close it. The headless command is its first
-// client; every other front end is one too. It owns the session's directory,
+// it a prompt, watch what happens, close it. It owns the session's directory,
 // lease and log, and what is said of the session beyond its runs.
+//
+// A [Session] is for one caller that waits for its turn, as the headless
+// command does. A [Hub] keeps [Live] sessions for front ends that come and go:
+// what they ask for is a [Command], and a command is durable before it is
+// answered and answered the same way for ever. The state of a session is a fold
+// over its events, so what a process did not live to end is found, and ended,
+// by the next one.
+//
+// Locks are taken in this order: hub, session, recorder, state.
 package host
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -19,7 +25,6 @@ import (
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/ident"
 	"github.com/openmuse/muse/internal/journal"
-	"github.com/openmuse/muse/internal/record"
 	"github.com/openmuse/muse/internal/store"
 )
 
@@ -32,6 +37,9 @@ type Options struct {
 	SessionID string
 	// KeepNothing opens a session without a directory and a log.
 	KeepNothing bool
+	// KeepEvents holds every event of a session without a log in memory, so
+	// that watchers can be shown those that came before them.
+	KeepEvents bool
 	// AllowWorkspaceSwitch lets a session continue in another workspace.
 	AllowWorkspaceSwitch bool
 
@@ -44,6 +52,9 @@ type Options struct {
 	CredentialBackend string
 	Cwd               string
 	Now               func() time.Time
+	// IndexFrom is the size in bytes from which a log is continued with the help
+	// of its line index; 0 is 8 MiB.
+	IndexFrom int64
 	// OpenLog replaces the journal's file, for tests that make it fail.
 	OpenLog func(path string, flag int, perm os.FileMode) (journal.File, error)
 }
@@ -68,7 +79,9 @@ type Session struct {
 	rec     *recorder
 	assets  *assets
 	conv    *agent.Conversation
+	state   *state
 	resumed bool
+	indexed bool // the log was continued with the help of its line index
 	trace   *store.Trace
 
 	mu       sync.Mutex // guards what goroutines of running tools ask for
@@ -78,135 +91,9 @@ type Session struct {
 	epoch    int64 // permission profiles so far
 
 	lastWorkspace string
-}
 
-// Open opens a new session or continues a known one. A session that another
-// process has open is refused at once with its holder named.
-func Open(opts Options) (*Session, Report, error) {
-	s := &Session{opts: opts, id: opts.SessionID, conv: agent.NewConversation(), opened: opts.Now()}
-	var report Report
-	if s.id == "" {
-		s.id = ident.V7(opts.Now())
-	}
-	if opts.KeepNothing {
-		s.rec = newRecorder(nil, s.id, opts.Now)
-		s.assets = &assets{}
-		return s, report, nil
-	}
-	report, err := s.open()
-	if err != nil {
-		return nil, report, err
-	}
-	s.assets = &assets{dir: s.place.Dir}
-	return s, report, nil
-}
-
-func (s *Session) open() (Report, error) {
-	var report Report
-	var err error
-	err = store.ErrNotFound
-	if s.opts.SessionID != "" { // an id minted just now is nobody's yet
-		s.place, err = store.Find(s.opts.DataRoot, s.id)
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		s.place, err = store.Create(s.opts.DataRoot, s.id, s.opts.Now())
-	}
-	if err != nil {
-		return report, err
-	}
-	if err := s.place.Lock(s.opts.Program); err != nil {
-		return report, err
-	}
-	if err := s.openLog(&report); err != nil {
-		return report, errors.Join(err, s.place.Unlock())
-	}
-	s.trace = store.NewTrace(s.place.Dir)
-	slog.New(s.trace).Info("session opened", "id", s.id, "resumed", s.resumed, "provider", s.opts.Provider, "model", s.opts.Model)
-	return report, nil
-}
-
-// openLog opens the log of a session that has one. A directory without a log
-// is a session that never started: Begin makes its log.
-func (s *Session) openLog(report *Report) error {
-	s.rec = newRecorder(nil, s.id, s.opts.Now)
-	started, err := s.place.Started()
-	if err != nil || !started {
-		return err
-	}
-	found, err := s.openJournal()
-	if err != nil {
-		return err
-	}
-	s.resumed = found.Records > 0
-	report.Resumed = s.resumed
-	report.Notes = notes(found)
-	if err := s.sameWorkspace(); err != nil {
-		return errors.Join(err, s.journal.Close())
-	}
-	return nil
-}
-
-func (s *Session) openJournal() (journal.OpenReport, error) {
-	opts := s.journalOptions()
-	r := replay{session: s}
-	opts.Prepare = prepareRecord
-	opts.OnPrepared = func(line record.Line, p any, _ int64) error {
-		r.add(p.(prepared), line)
-		return nil
-	}
-	var found journal.OpenReport
-	var err error
-	s.journal, found, err = journal.Open(s.place.LogPath(), opts)
-	if err != nil {
-		return found, err
-	}
-	r.apply(len(r.held))
-	s.rec.log, s.rec.last = s.journal, found.LastRecorded
-	return found, nil
-}
-
-func (s *Session) journalOptions() journal.Options {
-	return journal.Options{
-		Stream: record.Stream{Kind: record.StreamSession, ID: s.id}, Now: s.opts.Now,
-		OpenFile: s.opts.OpenLog, SyncDir: s.place.SyncDir,
-	}
-}
-
-// start makes the log of a new session. Its first line, the permission profile,
-// is durable before the log exists, so that there is never a log that does not
-// say under which rules it was written.
-func (s *Session) start(p event.PermissionProfile) error {
-	children, err := permissionChildren(p)
-	if err != nil {
-		return err
-	}
-	frame, err := journal.FirstFrame(children, s.journalOptions())
-	if err != nil {
-		return err
-	}
-	if err := s.place.Stage(frame.Append(nil)); err != nil {
-		return err
-	}
-	if err := s.place.Start(); err != nil {
-		return err
-	}
-	_, err = s.openJournal()
-	return err
-}
-
-func notes(r journal.OpenReport) []string {
-	var out []string
-	if r.TornFile != "" {
-		out = append(out, fmt.Sprintf("the session log ended in a half-written record; its bytes were kept in %s", filepath.Base(r.TornFile)))
-	}
-	for i, d := range r.Diagnostics {
-		if i == 3 {
-			out = append(out, fmt.Sprintf("%d more findings in the session log; `muse audit verify` lists them", int64(len(r.Diagnostics)-i)+r.Omitted))
-			break
-		}
-		out = append(out, "session log: "+d.String())
-	}
-	return out
+	snapshots     sync.Mutex // one file is kept at a time
+	snapshotBytes int64      // kept so far, 0 before it was counted
 }
 
 // said notes a prompt of the person and the run it belongs to.
@@ -271,10 +158,33 @@ func (s *Session) KeepImage(mediaType string, data []byte) (event.ContentBlock, 
 	return s.assets.KeepImage(mediaType, data)
 }
 
-// Input is one prompt.
+// Input is one prompt. Everything but Text and Images is for live sessions.
 type Input struct {
 	Text   string
 	Images []event.ContentBlock
+
+	Run     string // the turn's id
+	Command string // the client's command, when it has another id
+	Display string // what people are shown in the place of Text
+	Effort  string
+	Label   string // the model's name for people
+
+	Model, Provider string // ids; "" for those the session was opened with
+}
+
+// model is the model of the turn as the log names it.
+func (s *Session) model(in Input) event.ModelConfigured {
+	m := event.ModelConfigured{
+		CommandID: in.Run, DisplayLabel: in.Label, ModelID: in.Model, ProviderID: in.Provider,
+		RunStream: event.RunRef(in.Run), Source: s.modelSource(),
+	}
+	if m.ModelID == "" {
+		m.ModelID, m.ProviderID = s.opts.Model, s.opts.Provider
+	}
+	if m.DisplayLabel == "" {
+		m.DisplayLabel = m.ModelID
+	}
+	return m
 }
 
 // Loop builds the loop's configuration around the session: the host fills in
@@ -314,7 +224,20 @@ func (s *Session) Begin() error {
 			return err
 		}
 	}
+	return s.recover()
+}
+
+// recover records the end of everything that a process had begun and did not
+// live to end: questions, calls, the run, prompts that waited, commands.
+func (s *Session) recover() error {
+	steps := s.state.leftOpen()
 	for _, e := range s.conv.Interrupted() {
+		if _, last := e.Body.(event.RunTerminal); last {
+			steps = append(steps, s.state.leftUnread()...)
+		}
+		steps = append(steps, e)
+	}
+	for _, e := range append(steps, s.state.leftWaiting()...) {
 		if err := s.record(e); err != nil {
 			return err
 		}
@@ -347,20 +270,34 @@ func (s *Session) record(e event.Event) error {
 // prompt is accepted it is durable. branch observes the workspace's version
 // control; it may be nil.
 func (s *Session) Submit(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
-	run := ident.V4()
-	s.said(run, in.Text)
+	in.Run = ident.V4()
+	if err := s.record(event.Event{Run: in.Run, Body: s.accepted(in)}); err != nil {
+		return agent.Outcome{}, err
+	}
+	return s.carryOut(ctx, loop, in, branch)
+}
+
+// accepted is the record of a prompt that the session took on.
+func (s *Session) accepted(in Input) event.IntentAccepted {
 	blocks := append([]event.ContentBlock{{Kind: "text", Text: in.Text}}, in.Images...)
+	a := event.IntentAccepted{
+		Bindings: []string{}, DeliveryPolicy: "session_current", IntentID: in.Run,
+		ModelMessages: []event.IntentMessage{{Content: blocks}}, RefillBlocks: blocks, DisplayText: in.Display, Effort: in.Effort,
+		SemanticKind: event.Kinded{Kind: "chat"}, SourceSessionID: s.id, Surface: "main", WakePolicy: "start_once",
+	}
+	if in.Command != in.Run {
+		a.CommandID = in.Command
+	}
+	return a
+}
+
+// carryOut runs the turn of an accepted prompt.
+func (s *Session) carryOut(ctx context.Context, loop *agent.Loop, in Input, branch func(run string) (event.WorkspaceBranch, bool)) (agent.Outcome, error) {
+	run := in.Run
+	s.said(run, in.Text)
 	bodies := []event.Body{
-		event.IntentAccepted{
-			Bindings: []string{}, DeliveryPolicy: "session_current", IntentID: run,
-			ModelMessages: []event.IntentMessage{{Content: blocks}}, RefillBlocks: blocks,
-			SemanticKind: event.Kinded{Kind: "chat"}, SourceSessionID: s.id, Surface: "main", WakePolicy: "start_once",
-		},
 		event.IntentMaterialized{IntentID: run, Outcome: event.IntentOutcome{Kind: "top_level_turn_started", RunID: run}},
-		event.ModelConfigured{
-			CommandID: run, DisplayLabel: s.opts.Model, ModelID: s.opts.Model, ProviderID: s.opts.Provider,
-			RunStream: event.RunRef(run), Source: s.modelSource(),
-		},
+		s.model(in),
 	}
 	if branch != nil {
 		if b, ok := branch(run); ok {
@@ -380,50 +317,4 @@ func (s *Session) modelSource() string {
 		return "replay"
 	}
 	return "startup"
-}
-
-// Close ends the session: exitReason is "clean", "interrupted" or "failed".
-// The log is sealed and durable, the lease is given back.
-func (s *Session) Close(exitReason string) error {
-	if s.place == nil {
-		return nil
-	}
-	if s.journal == nil {
-		return s.release(nil)
-	}
-	err := s.record(event.Event{Body: event.SessionEnd{
-		ExitReason: exitReason, Schema: 1, SessionID: s.id, UptimeMS: s.opts.Now().Sub(s.opened).Milliseconds(),
-		Resources: event.ResourceUsage{SessionLogBytes: s.journal.Size()},
-	}})
-	if err == nil {
-		err = s.journal.Seal()
-	}
-	if closeErr := s.journal.Close(); err == nil {
-		err = closeErr
-	}
-	slog.New(s.trace).Info("session closed", "exit_reason", exitReason, "error", err)
-	return s.release(err)
-}
-
-// Abandon gives back a session on which Begin was not called: nothing was
-// said, so nothing is recorded.
-func (s *Session) Abandon() error {
-	if s.place == nil {
-		return nil
-	}
-	var err error
-	if s.journal != nil {
-		err = s.journal.Close()
-	}
-	return s.release(err)
-}
-
-// release gives the lease back. A trace that could not be written is not worth
-// failing for: it is there to explain failures.
-func (s *Session) release(err error) error {
-	_ = s.trace.Close()
-	if unlockErr := s.place.Unlock(); err == nil {
-		err = unlockErr
-	}
-	return err
 }

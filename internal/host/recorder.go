@@ -22,6 +22,7 @@ type log interface {
 	Seal() error
 	Close() error
 	Size() int64
+	Sequence() int64
 }
 
 // Watcher is shown every event after it was written. An error ends its
@@ -39,6 +40,12 @@ type recorder struct {
 	sequence int64 // only without a log
 	runs     map[string]int64
 	watchers []*watching
+	subs     map[*subscription]struct{}
+	offsets  offsets // where records stand in the log
+	keep     bool    // keep every event in memory, only without a log
+	kept     []event.Recorded
+	ended    bool  // nothing more will be shown
+	newest   int64 // sequence of the newest kept event: what the log adds of its own is none
 }
 
 type watching struct {
@@ -68,14 +75,18 @@ func (r *recorder) Record(e event.Event) (event.Recorded, error) {
 	case r.log == nil:
 		r.sequence++
 		rec.ID, rec.Sequence, rec.At = ident.V4(), r.sequence, r.tick()
+		if r.keep {
+			r.kept = append(r.kept, rec)
+		}
 	case frame:
-		err = r.frame(p)
+		err = r.frame(p, &rec)
 	default:
 		err = r.envelope(&rec)
 	}
 	if err != nil {
 		return rec, err
 	}
+	r.newest = rec.Sequence
 	r.show(rec)
 	return rec, nil
 }
@@ -94,9 +105,11 @@ func (r *recorder) envelope(rec *event.Recorded) error {
 		RecordType: body.RecordType, Durability: body.Durability, CausationID: body.CausationID,
 		PayloadType: body.PayloadType, PayloadSchemaVersion: body.SchemaVersion, Payload: body.Payload,
 	}
+	at := r.log.Size()
 	if err := r.log.Append(env); err != nil {
 		return fmt.Errorf("record %s: %w", body.PayloadType, err)
 	}
+	r.offsets.add(env.Sequence, at)
 	rec.ID, rec.Sequence, rec.At = env.ID, env.Sequence, env.RecordedAt
 	r.last = max(r.last, env.RecordedAt)
 	return nil
@@ -104,16 +117,27 @@ func (r *recorder) envelope(rec *event.Recorded) error {
 
 // frame writes a permission profile, which is kept as one retained frame with
 // the declaration of its format before it (STREAM.md (b), Versions).
-func (r *recorder) frame(p event.PermissionProfile) error {
+func (r *recorder) frame(p event.PermissionProfile, rec *event.Recorded) error {
 	children, err := permissionChildren(p)
 	if err != nil {
 		return err
 	}
-	if _, err := r.log.AppendFrame(children); err != nil {
+	at := r.log.Size()
+	f, err := r.log.AppendFrame(children)
+	if err != nil {
 		return fmt.Errorf("record permission profile: %w", err)
 	}
+	env, err := f.Children[len(f.Children)-1].Envelope()
+	if err != nil {
+		return fmt.Errorf("record permission profile: %w", err)
+	}
+	rec.ID, rec.Sequence, rec.At = env.ID, env.Sequence, env.RecordedAt
+	r.offsets.add(env.Sequence, at)
+	r.last = max(r.last, env.RecordedAt)
 	return nil
 }
+
+const permissionCommitted = "runtime.session.permission_profile_committed"
 
 func permissionChildren(p event.PermissionProfile) ([]record.Envelope, error) {
 	committed, err := json.Marshal(p)
@@ -123,7 +147,7 @@ func permissionChildren(p event.PermissionProfile) ([]record.Envelope, error) {
 	return []record.Envelope{
 		{PayloadType: "runtime.session.permission_format_declared", PayloadSchemaVersion: 1,
 			Payload: jsontext.Value(`{"format":"profile_v1","schema_version":1}`)},
-		{PayloadType: "runtime.session.permission_profile_committed", PayloadSchemaVersion: 1, Payload: committed},
+		{PayloadType: permissionCommitted, PayloadSchemaVersion: 1, Payload: committed},
 	}, nil
 }
 
@@ -154,6 +178,9 @@ func (r *recorder) tick() int64 {
 }
 
 func (r *recorder) show(rec event.Recorded) {
+	for s := range r.subs {
+		s.put(rec)
+	}
 	for _, w := range r.watchers {
 		if w.err != nil {
 			continue

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"strings"
+
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/record"
 )
@@ -12,6 +14,9 @@ type replay struct {
 	session *Session
 	held    []heldRecord // in log order, not yet applied
 	bytes   int          // of their payloads
+	// indexed says that the records come from the line index, which counts the
+	// records of runs by itself.
+	indexed bool
 }
 
 type heldRecord struct {
@@ -48,7 +53,7 @@ func (r *replay) add(p prepared, line record.Line) {
 		// in the log and has no part in the conversation.
 		return
 	}
-	if p.head.Kind == "run" {
+	if p.head.Kind == "run" && !r.indexed {
 		r.session.rec.runs[p.head.Run]++
 	}
 	switch p.head.EventKind {
@@ -81,6 +86,8 @@ func (r *replay) compact(h heldRecord) {
 	for _, old := range r.held[:summarised] {
 		switch {
 		case old.head.Kind == "task", old.head.Kind == "tool_batch_effect":
+		case strings.HasPrefix(old.head.EventKind, "user_input_"), old.head.EventKind == "run_retracted":
+			r.decode(old)
 		case old.head.Kind == "run" && old.head.EventKind != "started" && old.head.EventKind != "terminal" && old.head.EventKind != "todo_snapshot_updated":
 		default:
 			r.decode(old)
@@ -122,5 +129,7 @@ func (r *replay) decode(h heldRecord) {
 			s.lastWorkspace = b.WorkspaceRoot
 		}
 	}
-	s.conv.Apply(event.Recorded{Event: e, ID: h.envelope.ID, Sequence: h.envelope.Sequence, At: h.envelope.RecordedAt})
+	recorded := event.Recorded{Event: e, ID: h.envelope.ID, Sequence: h.envelope.Sequence, At: h.envelope.RecordedAt}
+	s.state.apply(recorded)
+	s.conv.Apply(recorded)
 }

@@ -2,6 +2,9 @@ package journal
 
 import (
 	"crypto/sha256"
+	"encoding"
+	"errors"
+	"fmt"
 	"hash"
 )
 
@@ -38,6 +41,19 @@ func newHasher() *hasher {
 	h := &hasher{state: sha256.New(), blocks: make(chan hashBlock, 2), done: make(chan struct{})}
 	h.pending = cloneHash(h.state)
 	return h
+}
+
+// goOn takes the hasher to where an earlier one stood behind n bytes.
+func (h *hasher) goOn(state []byte, n int64) error {
+	u, ok := h.state.(encoding.BinaryUnmarshaler)
+	if !ok {
+		return errors.New("the hash of the log cannot be continued")
+	}
+	if err := u.UnmarshalBinary(state); err != nil {
+		return fmt.Errorf("continue the hash of the log: %w", err)
+	}
+	h.hashed, h.pendingAt, h.pending = n, n, cloneHash(h.state)
+	return nil
 }
 
 func (h *hasher) run() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -42,12 +43,31 @@ type Options struct {
 	// is called in order in the place of OnLine. Both are set or neither.
 	Prepare    func(line record.Line) any
 	OnPrepared func(line record.Line, prepared any, offset int64) error
+	// From, when not nil, is where an earlier reading of the whole log stood:
+	// Open reads on from there, and who keeps such a place answers for the log
+	// still beginning as it did then.
+	From *Place
 	// CheckpointRecords and CheckpointBytes say after how much growth a commit
 	// writes an integrity checkpoint: 256 records or 1 MiB when 0.
 	CheckpointRecords int64
 	CheckpointBytes   int64
 	// MaxLine overrides [MaxLine].
 	MaxLine int
+}
+
+// Place is where a reader of a whole log stands behind its first Bytes bytes,
+// all of them whole lines.
+type Place struct {
+	Bytes, Lines, Records      int64
+	LastSequence, LastRecorded int64
+	// Hash is the state of a SHA-256 over those bytes, as crypto/sha256 marshals
+	// it.
+	Hash []byte
+	// CheckpointStart is where the line of the last integrity checkpoint begins;
+	// CheckpointRecords and CheckpointEnd are how many records and bytes there
+	// are up to and with it. All are 0 when there is none.
+	CheckpointStart, CheckpointRecords, CheckpointEnd int64
+	Sealed                                            bool // the last line is a sealing checkpoint
 }
 
 func (o *Options) defaults() {
@@ -162,8 +182,12 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 			return opts.OnPrepared(e.Line, e.prepared, e.Offset)
 		}
 	}
-	p.block = int(min(max(info.Size()+1, 4<<10), blockSize)) // a small log needs no large blocks
-	if err := p.run(f); err != nil {
+	if err := p.goOn(opts.From, info.Size()); err != nil {
+		return nil, report, err
+	}
+	rest := info.Size() - p.report.Bytes
+	p.block = int(min(max(rest+1, 4<<10), blockSize)) // a small log needs no large blocks
+	if err := p.run(io.NewSectionReader(f, p.report.Bytes, rest)); err != nil {
 		return nil, report, err
 	}
 	report.Report = p.report

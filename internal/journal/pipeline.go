@@ -37,6 +37,7 @@ type block struct {
 type pipeline struct {
 	size    int // of a block in bytes
 	maxLine int
+	from    splitter              // where the reading begins
 	prepare func(record.Line) any // may be nil
 	free    chan *block
 	work    chan *block
@@ -79,7 +80,8 @@ func (p *pipeline) release(b *block) { p.free <- b }
 func (p *pipeline) read(r io.Reader) {
 	defer close(p.order)
 	defer close(p.work)
-	s := splitter{maxLine: p.maxLine}
+	s := p.from
+	s.maxLine = p.maxLine
 	for {
 		var b *block
 		select {

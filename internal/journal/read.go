@@ -142,6 +142,24 @@ type pass struct {
 	last   mark         // where the last checkpoint was
 }
 
+// goOn takes a pass to the place of an earlier one; nil is the beginning.
+func (p *pass) goOn(at *Place, size int64) error {
+	if at == nil {
+		return nil
+	}
+	if at.Bytes > size || at.Bytes < 0 || at.CheckpointEnd > at.Bytes {
+		return fmt.Errorf("the log has %d bytes, fewer than were read before", size)
+	}
+	p.report = Report{
+		Bytes: at.Bytes, Lines: at.Lines, Records: at.Records, LastSequence: at.LastSequence, LastRecorded: at.LastRecorded, Sealed: at.Sealed,
+	}
+	p.lastStart, p.last = at.CheckpointStart, mark{at.CheckpointRecords, at.CheckpointEnd}
+	if at.Bytes == 0 {
+		return nil
+	}
+	return p.hasher.goOn(at.Hash, at.Bytes)
+}
+
 func (p *pass) run(r io.Reader) error {
 	if p.maxLine <= 0 {
 		p.maxLine = MaxLine
@@ -150,6 +168,7 @@ func (p *pass) run(r io.Reader) error {
 		p.block = blockSize
 	}
 	pipe := newPipeline(p.block, p.maxLine, p.prepare)
+	pipe.from = splitter{maxLine: p.maxLine, start: p.report.Bytes, total: p.report.Bytes, number: p.report.Lines}
 	pipe.start(r)
 	if p.hasher != nil {
 		go p.hasher.run()

@@ -52,9 +52,10 @@ type ApprovalRequested struct {
 	RunStream         *StreamRef       `json:"run_stream,omitempty"`
 	SessionStream     *StreamRef       `json:"session_stream,omitempty"`
 	PresentationPhase string           `json:"presentation_phase"`
-	// Reason and Delegated are additions of this program.
+	// Reason, Delegated and Protected are additions of this program.
 	Reason    string `json:"openmuse_reason,omitempty"`
 	Delegated string `json:"openmuse_delegated,omitempty"`
+	Protected bool   `json:"openmuse_protected_write,omitempty"`
 }
 
 // ApprovalSubject says what is asked for. For a connection it has the recorded
@@ -164,10 +165,11 @@ type DecisionApplied struct {
 	SessionStream   *StreamRef     `json:"session_stream,omitempty"`
 }
 
-// DecisionSource says who decided.
+// DecisionSource says who decided. CommandID is an addition of this program.
 type DecisionSource struct {
-	Kind     string `json:"kind"`
-	ReviewID string `json:"review_id,omitempty"`
+	Kind      string `json:"kind"`
+	ReviewID  string `json:"review_id,omitempty"`
+	CommandID string `json:"openmuse_command_id,omitempty"`
 }
 
 // Amendment is the rule that an answer added (MSP.md 13, ApprovalAmendment).
@@ -203,7 +205,7 @@ func requested(d *Decision, call Call) *ApprovalRequested {
 	e := &ApprovalRequested{
 		Kind: "requested", ToolCallID: call.ToolCallID, ToolName: call.ToolName, RawArgs: call.RawArgs,
 		PendingActionID: d.ID, TaskID: call.TaskID, RunStream: call.RunStream, SessionStream: call.SessionStream,
-		PresentationPhase: "initial", Reason: d.Reason, Delegated: call.Delegated,
+		PresentationPhase: "initial", Reason: d.Reason, Delegated: call.Delegated, Protected: d.Protected,
 		ApprovalSubject: ApprovalSubject{Kind: "tool_action", ToolName: call.ToolName},
 	}
 	s := &e.ApprovalSubject

@@ -187,7 +187,9 @@ func (e *Engine) Apply(ctx context.Context, d *Decision, answer Answer, call Cal
 		}
 	}
 	applied := &DecisionApplied{
-		Kind: "decision_applied", Decision: res.Decision, DecisionSource: DecisionSource{Kind: string(answer.Source.Kind), ReviewID: answer.Source.ReviewID},
+		Kind: "decision_applied", Decision: res.Decision, DecisionSource: DecisionSource{
+			Kind: string(answer.Source.Kind), ReviewID: answer.Source.ReviewID, CommandID: answer.Source.CommandID,
+		},
 		PolicyResult: string(Allowed), PendingActionID: d.ID, SessionStream: call.SessionStream,
 	}
 	if c.ID == Abort {

@@ -111,10 +111,12 @@ const (
 	SourceTimeout  SourceKind = "timeout"
 )
 
-// Source is who answered; ReviewID goes with SourceLLMJudge.
+// Source is who answered; ReviewID goes with SourceLLMJudge, CommandID with the
+// answer of a person that came as a command of a client.
 type Source struct {
-	Kind     SourceKind
-	ReviewID string
+	Kind      SourceKind
+	ReviewID  string
+	CommandID string
 }
 
 // Resolution is how a held action ended.

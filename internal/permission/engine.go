@@ -168,6 +168,23 @@ func (e *Engine) SetGrant(g Grant, reviewer ReviewerKind) error {
 	return nil
 }
 
+// SetMode changes the approval mode from the next decision on, as a client of
+// a session does while questions may be open: those stay open and can be
+// answered, and what answers granted stays granted. g is the session's grant
+// under the new mode. Children shrink with their parent.
+func (e *Engine) SetMode(g Grant, reviewer ReviewerKind) error {
+	if reviewer == ReviewerAuto && e.cfg.Judge == nil {
+		return errors.New("permission: automated review is asked for, but there is no reviewer")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.cfg.Grant, e.cfg.Reviewer = g, reviewer
+	for _, c := range e.children {
+		c.shrink(g)
+	}
+	return nil
+}
+
 func (e *Engine) shrink(parent Grant) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

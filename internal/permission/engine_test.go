@@ -189,6 +189,52 @@ func TestEpochVoidsPermits(t *testing.T) {
 	}
 }
 
+// TestModeChangesLeaveQuestionsOpen: a change of mode holds from the next
+// decision on, and a question that was asked before it can still be answered.
+func TestModeChangesLeaveQuestionsOpen(t *testing.T) {
+	p := newPlace(t)
+	e := p.engine(t, permission.GrantSpec{Mode: ptr(permission.Untrusted)}, nil)
+	grant := func(m permission.Mode) permission.Grant {
+		return permission.RootGrant(permission.GrantSpec{
+			Mode: &m, Network: ptr(permission.NetworkProxyOnly), Write: ptr(true), Shell: ptr(true), Trusted: ptr(true), Root: p.ws,
+		})
+	}
+	line := &permission.ShellLine{Text: "touch sub/y"}
+	asked := decide(t, e, line)
+	if asked.Outcome != permission.Held {
+		t.Fatalf("got %s", asked.Outcome)
+	}
+	child, err := e.Child(permission.GrantSpec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for mode, want := range map[permission.Mode]permission.Outcome{
+		permission.Never: permission.Allowed, permission.DenyUnmatched: permission.Refused, permission.Untrusted: permission.Held,
+	} {
+		if err := e.SetMode(grant(mode), permission.ReviewerHuman); err != nil {
+			t.Fatal(err)
+		}
+		if d := decide(t, e, line); d.Outcome != want {
+			t.Errorf("%s: %s, want %s", mode, d.Outcome, want)
+		}
+		if !child.Grant().Within(e.Grant()) {
+			t.Errorf("%s: a child may do more than its parent", mode)
+		}
+	}
+	if err := e.SetMode(grant(permission.DenyUnmatched), permission.ReviewerHuman); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Apply(t.Context(), asked, permission.Answer{ChoiceID: permission.AllowOnce, Source: permission.Source{Kind: permission.SourceUser}}, permission.Call{}); err != nil {
+		t.Fatal(err)
+	}
+	if asked.Outcome != permission.Allowed {
+		t.Errorf("the answer gives %s", asked.Outcome)
+	}
+	if e.SetMode(grant(permission.Never), permission.ReviewerAuto) == nil {
+		t.Error("a reviewer that is not there reviews")
+	}
+}
+
 // TestLooksAtTheDisk: links, repository settings and patterns count as they are.
 func TestLooksAtTheDisk(t *testing.T) {
 	p := newPlace(t)

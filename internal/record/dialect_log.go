@@ -36,6 +36,9 @@ type factShape struct {
 	kind        string // "" = the payload is the record itself
 	withRun     bool   // payload carries run_id beside kind and record
 	caused      bool   // causation_id is the run id
+	// loose types are known by name and members only: a log may hold them under
+	// another kind, or without one.
+	loose bool
 }
 
 // dialect is the vocabulary of the log: which payload type or event kind each
@@ -46,7 +49,11 @@ type dialect struct {
 	runKinds  map[reflect.Type]string
 	taskKinds map[reflect.Type]string
 
-	factTypes map[string]reflect.Type // by payload type and kind
+	factTypes  map[string]reflect.Type // by payload type and kind
+	looseTypes map[string]reflect.Type // by payload type
+	// guessed are the types whose members other builds may spell otherwise: a
+	// record that does not fit is not ours, and no error.
+	guessed   map[reflect.Type]bool
 	runTypes  map[string]reflect.Type
 	taskTypes map[string]reflect.Type
 }
@@ -68,6 +75,33 @@ var logDialect = sync.OnceValue(func() *dialect {
 			typeOf[event.RetryScheduled]():     {payloadType: "openmuse.retry.scheduled", version: 1, kind: "retry_scheduled", withRun: true},
 			typeOf[event.StepBudget]():         {payloadType: "openmuse.budget.changed", version: 1, kind: "budget_changed", withRun: true},
 			typeOf[event.RunUsage]():           {payloadType: "openmuse.run.usage", version: 1, kind: "run_usage", withRun: true},
+
+			typeOf[event.NameChanged]():       {payloadType: "session.name.changed", version: 1},
+			typeOf[event.SessionResumed]():    {payloadType: "session.resumed", version: 1, kind: "session_resumed", loose: true},
+			typeOf[event.SessionForked]():     {payloadType: "session.fork.created", version: 1, kind: "session_fork", loose: true},
+			typeOf[event.ModelReconfigured](): {payloadType: "runtime.model_reconfigure.completed", version: 1, kind: "model_reconfigure", loose: true},
+			typeOf[event.UserShellCommand]():  {payloadType: "user_shell.command", version: 1, kind: "user_shell_command", loose: true},
+			typeOf[event.UserShellResult]():   {payloadType: "user_shell.result", version: 1, kind: "user_shell_result", loose: true},
+			typeOf[event.UserShellRejected](): {payloadType: "user_shell.rejected", version: 1, kind: "user_shell_rejected", loose: true},
+
+			typeOf[event.SessionCreated]():      {payloadType: "openmuse.session.created", version: 1, kind: "session_created"},
+			typeOf[event.CommandReceived]():     {payloadType: "openmuse.command.received", version: 1, kind: "command_received"},
+			typeOf[event.CommandSettled]():      {payloadType: "openmuse.command.settled", version: 1, kind: "command_settled"},
+			typeOf[event.TurnQueued]():          {payloadType: "openmuse.turn.queued", version: 1, kind: "turn_queued"},
+			typeOf[event.TurnUnqueued]():        {payloadType: "openmuse.turn.unqueued", version: 1, kind: "turn_unqueued"},
+			typeOf[event.TurnLaunchFailed]():    {payloadType: "openmuse.turn.launch_failed", version: 1, kind: "turn_launch_failed"},
+			typeOf[event.TaskBackgrounded]():    {payloadType: "openmuse.task.backgrounded", version: 1, kind: "task_backgrounded", withRun: true},
+			typeOf[event.ApprovalModeChanged](): {payloadType: "openmuse.approval_mode.changed", version: 1, kind: "approval_mode_changed"},
+			typeOf[event.ModelRouteUnserved]():  {payloadType: "openmuse.model.route_unserved", version: 1, kind: "model_route_unserved"},
+			typeOf[event.EffortChanged]():       {payloadType: "openmuse.effort.changed", version: 1, kind: "effort_changed"},
+			typeOf[event.GoalChanged]():         {payloadType: "openmuse.goal.changed", version: 1, kind: "goal_changed"},
+			typeOf[event.SideStarted]():         {payloadType: "openmuse.side.started", version: 1, kind: "side_started"},
+			typeOf[event.SideOpened]():          {payloadType: "openmuse.side.opened", version: 1, kind: "side_opened"},
+			typeOf[event.SessionRewound]():      {payloadType: "openmuse.session.rewound", version: 1, kind: "session_rewound"},
+			typeOf[event.FileSnapshot]():        {payloadType: "openmuse.file.snapshot", version: 1, kind: "file_snapshot", withRun: true},
+			typeOf[event.FilesRestored]():       {payloadType: "openmuse.files.restored", version: 1, kind: "files_restored"},
+			typeOf[event.CompactionStarted]():   {payloadType: "openmuse.compaction.started", version: 1, kind: "compaction_started", withRun: true},
+			typeOf[event.CompactionSettled]():   {payloadType: "openmuse.compaction.settled", version: 1, kind: "compaction_settled", withRun: true},
 		},
 		runKinds: map[reflect.Type]string{
 			typeOf[event.RunStarted]():          "started",
@@ -89,6 +123,9 @@ var logDialect = sync.OnceValue(func() *dialect {
 			typeOf[event.CompactionInstalled](): "context_compaction_installed",
 			typeOf[event.CompactionFallback]():  "context_compaction_fallback",
 			typeOf[event.ResultsCleared]():      "tool_results_cleared",
+			typeOf[event.RunRetracted]():        "run_retracted",
+			typeOf[event.UserInputRequested]():  "user_input_prompt_requested",
+			typeOf[event.UserInputSettled]():    "user_input_prompt_settled",
 		},
 		taskKinds: map[reflect.Type]string{
 			typeOf[event.TaskProposed]():  "proposed",
@@ -103,12 +140,19 @@ var logDialect = sync.OnceValue(func() *dialect {
 			typeOf[event.TaskFailed]():    "failed",
 			typeOf[event.TaskCancelled](): "cancelled",
 		},
-		factTypes: map[string]reflect.Type{},
+		factTypes: map[string]reflect.Type{}, looseTypes: map[string]reflect.Type{},
+		guessed: map[reflect.Type]bool{
+			typeOf[event.RunRetracted](): true, typeOf[event.UserInputRequested](): true, typeOf[event.UserInputSettled](): true,
+			typeOf[event.NameChanged](): true,
+		},
 		runTypes:  map[string]reflect.Type{},
 		taskTypes: map[string]reflect.Type{},
 	}
 	for t, s := range d.facts {
 		d.factTypes[s.payloadType+"\x00"+s.kind] = t
+		if s.loose {
+			d.looseTypes[s.payloadType], d.guessed[t] = t, true
+		}
 	}
 	for t, k := range d.runKinds {
 		d.runTypes[k] = t
@@ -307,6 +351,11 @@ func (h LogHead) Decode(env *Envelope) (e event.Event, known bool, err error) {
 	} else {
 		t, ok = d.factTypes[env.PayloadType+"\x00"+h.Kind]
 	}
+	if !ok {
+		if t, ok = d.looseTypes[env.PayloadType]; ok && raw == nil {
+			raw = env.Payload
+		}
+	}
 	if !ok && env.PayloadType == sessionType {
 		raw = h.event
 		switch h.Kind {
@@ -326,6 +375,9 @@ func (h LogHead) Decode(env *Envelope) (e event.Event, known bool, err error) {
 	}
 	body := reflect.New(t)
 	if err := json.Unmarshal(raw, body.Interface()); err != nil {
+		if d.guessed[t] {
+			return e, false, nil
+		}
 		return e, false, fmt.Errorf("decode %s: %w", env.PayloadType, err)
 	}
 	e.Body = body.Elem().Interface().(event.Body)

@@ -224,6 +224,18 @@ func (s *streamEncoder) extension(e event.Event) {
 		kind = "compaction.fallback"
 	case event.ResultsCleared:
 		kind = "results.cleared"
+	case event.RunRetracted:
+		kind = "run.retracted"
+	case event.TaskBackgrounded:
+		kind = "task.backgrounded"
+	case event.UserInputRequested:
+		kind = "user_input.requested"
+	case event.UserInputSettled:
+		kind = "user_input.settled"
+	case event.CompactionStarted:
+		kind = "compaction.started"
+	case event.CompactionSettled:
+		kind = "compaction.settled"
 	case event.Approval:
 		kind, body = "approval."+b.Kind, b.Fields
 	default:

@@ -158,6 +158,48 @@ func TestUnknownRecordsAreNotErrors(t *testing.T) {
 	}
 }
 
+// TestLooseRecords: of some facts of Muse Code only the type and the members
+// are known (seed 000, Session-level records), so they are found under another
+// kind and without the wrapping, and one that does not fit is not ours.
+func TestLooseRecords(t *testing.T) {
+	for _, c := range []struct {
+		payloadType, payload string
+		want                 event.Body
+	}{
+		{"user_shell.command", `{"kind":"user_shell","record":{"client_id":null,"command_id":"c","command_text":"ls","queue_item_id":null}}`,
+			event.UserShellCommand{CommandID: "c", CommandText: "ls"}},
+		{"user_shell.command", `{"command_id":"c","command_text":"ls"}`, event.UserShellCommand{CommandID: "c", CommandText: "ls"}},
+		{"runtime.model_reconfigure.completed", `{"kind":"x","record":{"effective":{"model_id":"m"},"previous":{"model_id":"l"},"apply_outcome":"completed"}}`,
+			event.ModelReconfigured{ApplyOutcome: "completed", Effective: event.ModelRoute{ModelID: "m"}, Previous: event.ModelRoute{ModelID: "l"}}},
+		{"session.name.changed", `{"new_name":"n","previous_name":null,"source":"user"}`, event.NameChanged{NewName: "n", Source: "user"}},
+		{"user_shell.result", `{"record":{"exit_code":"zero"}}`, nil},
+		{"runtime.session", `{"kind":"run","run_id":"r","event":{"kind":"run_retracted","retracted_prompt_sequence":{"sequence":4}}}`, nil},
+	} {
+		e, known, err := DecodeLog(&Envelope{PayloadType: c.payloadType, Payload: jsontext.Value(c.payload)})
+		if err != nil || known != (c.want != nil) || e.Body != c.want {
+			t.Errorf("%s %s: %#v, known=%v, %v", c.payloadType, c.payload, e.Body, known, err)
+		}
+	}
+}
+
+// TestSteeredNotice: the person's words in an inbox item, as either build
+// writes them.
+func TestSteeredNotice(t *testing.T) {
+	for payload, want := range map[string]string{
+		`{"kind":"inbox_item_queued","source":{"source":"user_steer"},"payload":{"prompt":"stop"},"body":"b"}`: "stop",
+		`{"kind":"inbox_item_queued","source":{"source":"user_steer"},"body":"only body"}`:                     "only body",
+		`{"kind":"inbox_item_queued","source":{"source":"step_budget"},"body":"hurry"}`:                        "",
+	} {
+		e, known, err := DecodeLog(&Envelope{PayloadType: sessionType, Payload: jsontext.Value(`{"kind":"run","run_id":"r","event":` + payload + `}`)})
+		if err != nil || !known {
+			t.Fatalf("%s: known=%v, %v", payload, known, err)
+		}
+		if got, steered := e.Body.(event.Notice).Steered(); got.Prompt != want || steered != (want != "") {
+			t.Errorf("%s: %q, %v", payload, got.Prompt, steered)
+		}
+	}
+}
+
 // TestReadsRecordedLogs decodes logs of Muse Code itself.
 func TestReadsRecordedLogs(t *testing.T) {
 	shared := os.Getenv("OPENMUSE_SHARED")

@@ -14,3 +14,5 @@ func freeBytes(string) (int64, error) {
 func isNotDir(error) bool { return false }
 
 func syncDir(string) error { return nil }
+
+const openQuiet = 0

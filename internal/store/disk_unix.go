@@ -20,6 +20,10 @@ func freeBytes(dir string) (int64, error) {
 
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
+// openQuiet keeps the opening of a pipe or a terminal from waiting or taking
+// it over.
+const openQuiet = unix.O_NONBLOCK | unix.O_NOCTTY
+
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

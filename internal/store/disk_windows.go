@@ -25,3 +25,5 @@ func isNotDir(err error) bool {
 // syncDir does nothing: the system keeps its metadata in a journal of its own
 // and offers no way to sync a directory.
 func syncDir(string) error { return nil }
+
+const openQuiet = 0

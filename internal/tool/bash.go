@@ -70,9 +70,12 @@ func (t *bash) Run(ctx context.Context, call Call) Result {
 	}
 	yield := time.NewTimer(time.Duration(min(args.Yield, maxYield)) * time.Millisecond)
 	defer yield.Stop()
+	yielded, done := t.set.cmds.await(call.TaskID)
+	defer done()
 	select {
 	case <-c.ended:
 	case <-yield.C:
+	case <-yielded:
 	case <-ctx.Done():
 		c.stop("cancelled")
 	}

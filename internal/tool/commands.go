@@ -22,8 +22,9 @@ const maxBackground = 32
 type commands struct {
 	mu      sync.Mutex
 	started int
-	running map[string]*command // by session id, until their end was reported
-	left    []*process.Process  // ended by themselves; members of their group may live
+	running map[string]*command      // by session id, until their end was reported
+	waiting map[string]chan struct{} // bash calls that wait for a command, by task id
+	left    []*process.Process       // ended by themselves; members of their group may live
 	closed  bool
 }
 

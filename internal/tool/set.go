@@ -47,6 +47,8 @@ type Options struct {
 	DisableWrite         bool // no write_file, edit_file
 	EnableShellTool      bool // shell in the place of bash and bash_input
 	UserInputAutoResolve bool // request_user_input, answered by its timer
+	// Asker, when not nil, puts request_user_input to a person.
+	Asker Asker
 
 	// After is the clock of request_user_input; nil is time.After.
 	After func(time.Duration) <-chan time.Time
@@ -107,7 +109,7 @@ func New(o Options) (*Set, error) {
 		all = append(all, &bash{s}, &bashInput{s})
 	}
 	all = append(all, &reportProgress{}, &writeTodos{s})
-	if o.UserInputAutoResolve {
+	if o.UserInputAutoResolve || o.Asker != nil {
 		all = append(all, &requestUserInput{s})
 	}
 	for _, t := range all {

@@ -1,0 +1,214 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+
+	"github.com/openmuse/muse/internal/tui/vt"
+)
+
+// tuiLimit is how long one thing may take to be seen on a busy machine.
+const tuiLimit = 40 * time.Second
+
+// onTerminal is muse on a terminal of its own.
+type onTerminal struct {
+	t    *testing.T
+	tty  *os.File
+	vt   *vt.Terminal
+	cmd  *exec.Cmd
+	home string
+	ws   string
+	done chan error
+}
+
+// place is a home and a workspace that several runs share.
+func place(t *testing.T) (home, ws string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, ws = filepath.Join(dir, "home"), filepath.Join(dir, "ws")
+	for _, d := range []string{home, ws} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home, ws
+}
+
+func openTerminal(t *testing.T, home, ws string, args ...string) *onTerminal {
+	t.Helper()
+	p := &onTerminal{t: t, vt: vt.New(80, 24), home: home, ws: ws, done: make(chan error, 1)}
+	p.cmd = exec.Command(os.Args[0], args...)
+	p.cmd.Dir = ws
+	p.cmd.Env = []string{asProgram + "=1", "HOME=" + home, "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	var err error
+	if p.tty, err = pty.StartWithSize(p.cmd, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := p.tty.Read(buf)
+			_, _ = p.vt.Write(buf[:n]) // it takes everything
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() {
+		err := p.cmd.Wait()
+		select {
+		case <-read: // the rest was shown
+		case <-time.After(5 * time.Second):
+		}
+		p.done <- err
+	}()
+	t.Cleanup(func() {
+		if p.cmd.ProcessState == nil {
+			_ = p.cmd.Process.Kill() // it may have ended meanwhile
+		}
+		p.tty.Close()
+		if odd := p.vt.Odd(); len(odd) > 0 {
+			t.Errorf("sequences that the UI does not use reached the terminal: %v", odd)
+		}
+	})
+	return p
+}
+
+// keys types.
+func (p *onTerminal) keys(s string) {
+	p.t.Helper()
+	if _, err := p.tty.WriteString(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// until waits until the terminal shows something.
+func (p *onTerminal) until(what string) {
+	p.t.Helper()
+	p.wait(what, func() bool { return strings.Contains(p.vt.Text(), what) })
+}
+
+// seen waits until the screen, without the scrollback, shows something.
+func (p *onTerminal) seen(what string) {
+	p.t.Helper()
+	p.wait(what, func() bool { return strings.Contains(p.vt.Screen(), what) })
+}
+
+func (p *onTerminal) gone(what string) {
+	p.t.Helper()
+	p.wait("no "+what, func() bool { return !strings.Contains(p.vt.Screen(), what) })
+}
+
+func (p *onTerminal) wait(what string, ok func() bool) {
+	p.t.Helper()
+	limit := time.After(tuiLimit)
+	for {
+		changed := p.vt.Changed()
+		if ok() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
+			p.t.Fatalf("waited for %q; the terminal shows\n%s", what, p.vt.Text())
+		}
+	}
+}
+
+// ask sends a prompt once it stands in the composer.
+func (p *onTerminal) ask(prompt string) {
+	p.t.Helper()
+	p.keys(prompt)
+	p.seen("› " + prompt)
+	p.keys("\r")
+}
+
+// trust answers the question that a new workspace begins with.
+func (p *onTerminal) trust() {
+	p.t.Helper()
+	p.until("Do you trust this workspace?")
+	p.keys("y")
+	p.until("sandbox on")
+}
+
+// leave quits and waits for the process.
+func (p *onTerminal) leave() {
+	p.t.Helper()
+	p.keys("\x03")
+	p.seen("again leaves")
+	p.keys("\x03")
+	p.ended()
+}
+
+func (p *onTerminal) ended() {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			p.t.Fatalf("muse ended with %v; the terminal shows\n%s", err, p.vt.Text())
+		}
+	case <-time.After(tuiLimit):
+		p.t.Fatalf("muse did not end; the terminal shows\n%s", p.vt.Text())
+	}
+}
+
+func (p *onTerminal) resize(width, height int) {
+	p.t.Helper()
+	// The terminal changes first, as a real one does, and tells then.
+	p.vt.Resize(width, height)
+	if err := pty.Setsize(p.tty, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// golden compares what the terminal shows, with what differs between runs made
+// equal.
+func (p *onTerminal) golden(name string) {
+	p.t.Helper()
+	got := p.vt.Text()
+	got = strings.ReplaceAll(got, p.ws, "/workspace")
+	got = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).ReplaceAllString(got, "SESSION-ID")
+	got = regexp.MustCompile(`muse \d+\.\d+\.\d+\S*`).ReplaceAllString(got, "muse VERSION")
+	got = regexp.MustCompile(` · \d+\.?\d*s`).ReplaceAllString(got, "")
+	path := filepath.Join("testdata", "tui", name+".txt")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if got != string(want) {
+		p.t.Errorf("the terminal does not show what %s holds\n--- got\n%s--- want\n%s", path, got, want)
+	}
+}
+
+// script writes a recorded model.
+func script(t *testing.T, dir, replies string) string {
+	t.Helper()
+	path := filepath.Join(dir, "model.json")
+	if err := os.WriteFile(path, []byte(`{"schema_version":1,"replies":[`+replies+`]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

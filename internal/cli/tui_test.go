@@ -1,0 +1,226 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const runsCommand = `{"reasoning":"A look at the files.","tool_calls":[{"name":"bash","args":{"command":"echo made > made.txt","description":"make a file"}}],"usage":{"input":1200,"output":40}}`
+
+// TestTUIFirstPrompt goes from the first start to an answer: the trust
+// question, a command that is asked about, Markdown, the way out.
+func TestTUIFirstPrompt(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, runsCommand+`,{"text":"# Done\n\nThe file **made.txt** is there:\n\n`+"```go\\nfunc main() {}\\n```"+`\n\n| file | lines |\n|---|--:|\n| made.txt | 1 |\n","usage":{"input":1300,"output":60}}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--disable-sandbox")
+	p.until("Do you trust this workspace?")
+	p.keys("y")
+	p.seen("NO SANDBOX")
+	p.ask("make a file")
+	p.seen("Run this command?")
+	p.gone("keys are taken in a moment")
+	p.keys("1")
+	p.until("made.txt │     1")
+	p.seen("2.6k tok")
+	p.leave()
+	p.golden("first-prompt")
+	if _, err := os.Stat(filepath.Join(ws, "made.txt")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTUIDenyWithFeedback(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, runsCommand+`,{"text":"I will not, then."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--disable-sandbox", "--trust-workspace", "make a file")
+	p.seen("Run this command?")
+	p.gone("keys are taken in a moment")
+	p.keys("f")
+	p.seen("why not:")
+	p.keys("use a \x1b[Dnother one")
+	p.keys("\r")
+	p.until("I will not, then.")
+	p.leave()
+	if _, err := os.Stat(filepath.Join(ws, "made.txt")); err == nil {
+		t.Error("the command ran")
+	}
+	if !strings.Contains(p.vt.Text(), "you did not allow this") {
+		t.Errorf("the decision is not shown:\n%s", p.vt.Text())
+	}
+	log := readLog(t, home)
+	for _, want := range []string{`"openmuse.command.received"`, `approval/decide`, "another one"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not hold %s", want)
+		}
+	}
+}
+
+// readLog is the only session's log.
+func readLog(t *testing.T, home string) string {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(home, ".local/share/muse/sessions/*/*/*/*/session.jsonl"))
+	if err == nil && len(logs) != 1 {
+		err = filepath.WalkDir(filepath.Join(home, ".local/share/muse"), func(path string, _ os.DirEntry, err error) error {
+			if filepath.Base(path) == "session.jsonl" {
+				logs = append(logs, path)
+			}
+			return err
+		})
+	}
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("no log: %v %v", logs, err)
+	}
+	data, err := os.ReadFile(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestTUIResizeStorm resizes the terminal while an answer streams: every line
+// stays, and none is there twice.
+func TestTUIResizeStorm(t *testing.T) {
+	home, ws := place(t)
+	var answer strings.Builder
+	for n := range 60 {
+		fmt.Fprintf(&answer, "Line %02d of the answer stands here once and is long enough to wrap.\\n\\n", n)
+	}
+	model := script(t, home, `{"text":"`+answer.String()+`","chunk":1}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("tell me")
+	for n := range 40 {
+		p.resize(40+(n*37)%70, 10+(n*13)%25)
+		p.seen("›")
+	}
+	p.until("Line 59 of the answer")
+	p.resize(100, 30)
+	p.seen("ask for something")
+	p.leave()
+	whole := strings.Join(strings.Fields(p.vt.Text()), " ")
+	for n := range 60 {
+		if got := strings.Count(whole, fmt.Sprintf("Line %02d of", n)); got != 1 {
+			t.Errorf("line %d is there %d times", n, got)
+		}
+	}
+	if got := strings.Count(whole, "ask for something"); got != 0 {
+		t.Errorf("the prompt was left behind %d times:\n%s", got, p.vt.Text())
+	}
+}
+
+func TestTUISteerQueueInterrupt(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--echo-delay-ms", "60000", "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("first")
+	p.seen("Working")
+	p.keys("second")
+	p.seen("› second")
+	p.keys("\x1b\r")
+	p.seen("queued › second")
+	p.keys("\x1b[A") // takes it back
+	p.seen("› second")
+	p.gone("queued ›")
+	p.keys("\x15third")
+	p.seen("› third")
+	p.keys("\x1b\r")
+	p.seen("queued › third")
+	p.keys("\x1b")
+	p.until("Stopped.")
+	p.seen("› third")
+	p.gone("queued ›")
+	p.keys("\x1b")
+	p.wait("two stops", func() bool { return strings.Count(p.vt.Text(), "Stopped.") == 2 })
+	p.seen("ask for something")
+}
+
+// TestTUIKillAndResume kills muse while a turn runs and goes on.
+func TestTUIKillAndResume(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("remember the word heron")
+	p.until("echo: remember the word heron")
+	p.ask("/name birds")
+	p.until("named birds")
+	if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	q := openTerminal(t, home, ws, "resume", "birds", "--provider", "echo", "--trust-workspace")
+	q.until("echo: remember the word heron")
+	q.ask("again")
+	q.until("echo: again")
+	q.leave()
+	if !strings.Contains(q.vt.Text(), "muse resume birds") {
+		t.Errorf("the way back is not shown:\n%s", q.vt.Text())
+	}
+}
+
+func TestTUIRewindAndFork(t *testing.T) {
+	home, ws := place(t)
+	if err := os.WriteFile(filepath.Join(ws, "a.txt"), []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := script(t, home, `{"tool_calls":[{"name":"read_file","args":{"path":"a.txt"}}]},{"tool_calls":[{"name":"edit_file","args":{"path":"a.txt","find":"before","replace":"after"}}]},{"text":"Changed it."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--trust-workspace", "--disable-approval")
+	p.seen("NO APPROVAL")
+	p.ask("change it")
+	p.until("Changed it.")
+	p.until("+after")
+	p.ask("/rewind")
+	p.seen("Go back to before")
+	p.keys("\r")
+	p.seen("the conversation and files")
+	p.keys("\x1b[B\r")
+	p.until("The conversation is back")
+	p.seen("› change it")
+	data, err := os.ReadFile(filepath.Join(ws, "a.txt"))
+	if err != nil || string(data) != "before\n" {
+		t.Errorf("a.txt holds %q, %v", data, err)
+	}
+	p.keys("\x15")
+	p.seen("ask for something")
+	p.ask("!echo $((6*7))")
+	p.until("│ 42")
+	p.ask("/status")
+	p.until("workspace")
+}
+
+// TestTUIBigPaste pastes a megabyte: it is folded, sent whole, and the prompt
+// stays quick.
+func TestTUIBigPaste(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	big := strings.Repeat("0123456789abcde\n", 1<<16)
+	go func() {
+		// The terminal may take less than all at once.
+		_, _ = p.tty.WriteString("\x1b[200~" + big + "\x1b[201~")
+	}()
+	p.seen("[paste 1: 65537 lines, 1048 KB]")
+	p.keys(" end")
+	p.seen("KB] end")
+	p.keys("\r")
+	p.until("more rows")
+	p.until("echo: 0123456789abcde")
+}
+
+func TestTUIWithoutTerminal(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--help")
+	p.until("muse [OPTIONS] [PROMPT]")
+	p.ended()
+	q := openTerminal(t, home, ws, "--yolo", "exec", "hi")
+	q.until("options go behind the command: muse exec --yolo")
+	<-q.done
+	r := openTerminal(t, home, ws, "exce")
+	r.until(`did you mean "exec"`)
+	<-r.done
+}

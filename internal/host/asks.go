@@ -1,0 +1,202 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/permission"
+)
+
+// asks are the open questions of a session to whoever watches it. It
+// implements permission.Answerer and tool.Asker; both are called on goroutines
+// of the turn.
+type asks struct {
+	live *Live
+
+	mu        sync.Mutex
+	approvals map[string]*approval  // those that are open, by id
+	inputs    map[string]*userInput // those that are open, by id
+}
+
+// approval is a held action that waits for an answer.
+type approval struct {
+	id      string
+	choices []permission.ApprovalChoice
+	answer  chan permission.Answer // has room for one
+	taken   bool                   // somebody answered
+	applied chan struct{}          // closed when the decision is recorded
+}
+
+func newAsks(l *Live) *asks {
+	return &asks{live: l, approvals: map[string]*approval{}, inputs: map[string]*userInput{}}
+}
+
+// observe follows the approvals that are recorded: one can be answered from
+// the moment watchers see it.
+func (a *asks) observe(r event.Recorded) {
+	b, ok := r.Body.(event.Approval)
+	if !ok {
+		return
+	}
+	switch b.Kind {
+	case "requested":
+		var f permission.ApprovalRequested
+		if json.Unmarshal(b.Fields, &f) != nil {
+			return // our own form: it cannot fail
+		}
+		a.mu.Lock()
+		a.approvals[f.PendingActionID] = &approval{
+			id: f.PendingActionID, choices: f.AvailableChoices,
+			answer: make(chan permission.Answer, 1), applied: make(chan struct{}),
+		}
+		a.mu.Unlock()
+	case "decision_applied":
+		var f permission.DecisionApplied
+		if json.Unmarshal(b.Fields, &f) != nil {
+			return
+		}
+		a.mu.Lock()
+		if p := a.approvals[f.PendingActionID]; p != nil {
+			delete(a.approvals, f.PendingActionID)
+			close(p.applied)
+		}
+		a.mu.Unlock()
+	}
+}
+
+// Answer implements permission.Answerer: it waits for a decision. Requests do
+// not expire (MSP.md 6).
+func (a *asks) Answer(ctx context.Context, q *permission.Question) (permission.Answer, error) {
+	p := a.pending(q.Decision.ID)
+	if p == nil {
+		return permission.Answer{}, fmt.Errorf("%w: the question was not recorded", permission.ErrUnanswered)
+	}
+	select {
+	case answer := <-p.answer:
+		return answer, nil
+	case <-ctx.Done():
+		return permission.Answer{}, fmt.Errorf("%w: %w", permission.ErrUnanswered, context.Cause(ctx))
+	}
+}
+
+// any reports whether something is open.
+func (a *asks) any() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.approvals)+len(a.inputs) > 0
+}
+
+// pending is an approval that is open.
+func (a *asks) pending(id string) *approval {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.approvals[id]
+}
+
+type decided struct {
+	Terminal bool `json:"terminal"`
+}
+
+// Decide answers an approval. It returns when the decision is recorded; the
+// first decision wins. terminal says that no further stage follows.
+func (l *Live) Decide(ctx context.Context, c Command, d Decision) (terminal bool, err error) {
+	out, err := command(ctx, l, c, nil, func() (decided, error) {
+		p := l.asks.pending(d.ApprovalID)
+		if p == nil {
+			return decided{}, l.decidedBefore(d.ApprovalID)
+		}
+		answer, err := p.answerFor(c, d)
+		if err != nil {
+			return decided{}, err
+		}
+		if !p.taken {
+			p.taken = true
+			p.answer <- answer
+		} else {
+			answer = permission.Answer{}
+		}
+		l.waitFor(ctx, p.applied)
+		if by := l.decider(d.ApprovalID); answer.ChoiceID == "" || by != resolvedBy(string(permission.SourceUser)) {
+			return decided{}, l.decidedBefore(d.ApprovalID)
+		}
+		return decided{Terminal: true}, nil
+	})
+	return out.Terminal, err
+}
+
+// applyTime bounds the wait for a decision to be recorded: it takes no longer
+// than writing it.
+const applyTime = 10 * time.Second
+
+// waitFor waits until a decision is recorded, or nothing waits for it any
+// more, with the session's lock given up.
+func (l *Live) waitFor(ctx context.Context, applied <-chan struct{}) {
+	var over <-chan struct{}
+	if l.turn != nil {
+		over = l.turn.done
+	}
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	timer := time.NewTimer(applyTime)
+	defer timer.Stop()
+	select {
+	case <-applied:
+	case <-over:
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+func (l *Live) decider(id string) string {
+	st := l.s.state
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if a := st.approvals[id]; a != nil && a.settled != nil {
+		return a.settled.By
+	}
+	return ""
+}
+
+// decidedBefore refuses an answer to a question that is not open.
+func (l *Live) decidedBefore(id string) *Refusal {
+	st := l.s.state
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	a := st.approvals[id]
+	if a == nil || a.settled == nil {
+		return &Refusal{Kind: NoSuchApproval, ApprovalID: oneLine(id, 64), Message: "there is no approval " + oneLine(id, 64)}
+	}
+	settled := *a.settled
+	return &Refusal{Kind: ApprovalResolved, ApprovalID: id, Settled: &settled, Message: "approval " + id + " was resolved before"}
+}
+
+// answerFor checks a decision against the question.
+func (p *approval) answerFor(c Command, d Decision) (permission.Answer, error) {
+	if d.RequirementID != p.id || d.SourceIndex != 0 {
+		return permission.Answer{}, &Refusal{
+			Kind: StaleRequirement, ApprovalID: p.id, Requirement: &Requirement{ApprovalID: p.id},
+			Message: "the decision is for another stage than the current one",
+		}
+	}
+	i := slices.IndexFunc(p.choices, func(x permission.ApprovalChoice) bool { return x.ChoiceID == d.ChoiceID })
+	if i < 0 {
+		return permission.Answer{}, &Refusal{
+			Kind: BadChoice, ApprovalID: p.id, ChoiceID: oneLine(d.ChoiceID, 64),
+			Message: fmt.Sprintf("%q is not one of the choices", oneLine(d.ChoiceID, 64)),
+		}
+	}
+	if d.Feedback != "" && !p.choices[i].AcceptsFeedback {
+		return permission.Answer{}, &Refusal{
+			Kind: BadChoice, ApprovalID: p.id, ChoiceID: d.ChoiceID, Message: "this choice takes no feedback",
+		}
+	}
+	return permission.Answer{
+		ChoiceID: d.ChoiceID, Feedback: d.Feedback, Source: permission.Source{Kind: permission.SourceUser, CommandID: c.ID},
+	}, nil
+}

@@ -1,0 +1,349 @@
+package tui
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/tui/markdown"
+	"github.com/openmuse/muse/internal/tui/text"
+	"github.com/openmuse/muse/internal/view/session"
+)
+
+// lastShown is how many items of a session that is gone on with are shown.
+const lastShown = 30
+
+// conversation is a session as it is shown: the fold of its events and what the
+// fold does not say.
+type conversation struct {
+	u    *ui
+	fold *session.Fold
+
+	// until is the newest event of when the session was opened: what is up to
+	// there is past, and only its end is shown.
+	until int64
+	past  []msp.Item
+	more  int // items of the past that are not shown
+
+	profile *event.PermissionProfile
+	codes   map[string]int    // exit codes by item
+	reasons map[string]string // why an approval is asked for, by approval
+	began   map[string]time.Time
+	open    []msp.Item // items in progress, oldest first
+	output  map[string]string
+	ended   []msp.Item // tool calls that ended, newest last
+	turns   int
+	prompts []prompted // for going back
+
+	reply     markdown.Stream
+	replyID   string
+	replyText int // bytes of it that came
+	replied   bool
+
+	turn    string
+	started time.Time // of the turn
+	retry   *retrying
+	last    string // kind of what was printed last
+	answer  string // the newest answer of the agent, whole
+}
+
+// prompted is a turn that can be gone back to.
+type prompted struct{ turn, text string }
+
+// retrying is a model call that will be made again.
+type retrying struct {
+	at       time.Time
+	attempt  int64
+	attempts int64
+	reason   string
+}
+
+func newConversation(u *ui, id string) *conversation {
+	return &conversation{
+		u: u, fold: session.New(id), codes: map[string]int{}, reasons: map[string]string{},
+		began: map[string]time.Time{}, output: map[string]string{},
+	}
+}
+
+// live reports whether what comes now happens now.
+func (v *conversation) live() bool { return v.fold.Sequence() > v.until || v.until == 0 }
+
+// take takes in an event.
+func (u *ui) take(f fed) {
+	if f.view != u.view {
+		return // of a session that was left
+	}
+	u.dirty = true
+	if f.err != nil {
+		u.ended(f.err)
+		return
+	}
+	v := u.view
+	v.beside(f.rec)
+	past := f.rec.Sequence > 0 && f.rec.Sequence <= v.until
+	for _, n := range v.fold.Apply(f.rec) {
+		v.note(n, past)
+	}
+	if past && f.rec.Sequence >= v.until {
+		v.showPast()
+	}
+	if !past {
+		u.follow()
+	}
+}
+
+// beside takes in what the fold leaves out.
+func (v *conversation) beside(r event.Recorded) {
+	switch b := r.Body.(type) {
+	case event.PermissionProfile:
+		v.profile = &b
+	case event.EffectStarted:
+		// The time that a person took to decide is not the call's.
+		v.began[b.TaskID] = time.UnixMicro(r.At)
+	case event.TaskOutput:
+		var report struct {
+			ExitCode *int `json:"exit_code"`
+		}
+		if b.Final && json.Unmarshal([]byte(b.Chunk), &report) == nil && report.ExitCode != nil {
+			v.codes[r.Task] = *report.ExitCode
+		}
+	case event.Approval:
+		var held struct {
+			ID     string `json:"pending_action_id"`
+			Reason string `json:"openmuse_reason"`
+		}
+		if b.Kind == "requested" && json.Unmarshal(b.Fields, &held) == nil {
+			v.reasons[held.ID] = held.Reason
+		}
+	}
+}
+
+// note shows one notification of the view.
+func (v *conversation) note(n session.Note, past bool) {
+	at := time.UnixMicro(n.At)
+	switch p := n.Params.(type) {
+	case *msp.TurnStartedParams:
+		v.turn, v.started, v.retry = p.TurnID, at, nil
+		v.turns++
+	case *msp.TurnCompletedParams:
+		v.turnEnded(p, past)
+	case *msp.TurnRetractedParams:
+		v.retracted(p.TurnID, past)
+	case *msp.TurnRetryScheduledParams:
+		v.retry = &retrying{at.Add(time.Duration(p.RetryDelayMs) * time.Millisecond), p.NextAttempt, p.MaxAttempts, p.Reason}
+	case *msp.ItemStartedParams:
+		v.itemStarted(p.Item, at)
+	case *msp.ItemUpdatedParams:
+		v.itemUpdated(p.Item)
+	case *msp.ItemDeltaParams:
+		if !past {
+			v.delta(p)
+		}
+	case *msp.ItemCompletedParams:
+		v.itemCompleted(p.Item, at, past)
+	case *msp.ApprovalResolvedParams:
+		if !past {
+			v.resolved(p)
+		}
+	case *msp.SessionModelRouteUnservedParams:
+		if !past {
+			v.remark(text.Warn, "the model "+p.ModelID+" is not served; going on with what is installed")
+		}
+	}
+}
+
+func (v *conversation) itemStarted(i msp.Item, at time.Time) {
+	v.retry = nil
+	v.began[i.ItemID] = at
+	if i.Kind == msp.ItemKindAgentMessage {
+		v.beginReply(i.ItemID)
+		return
+	}
+	v.open = append(v.open, i)
+}
+
+func (v *conversation) itemUpdated(i msp.Item) {
+	for n := range v.open {
+		if v.open[n].ItemID == i.ItemID {
+			v.open[n] = i
+		}
+	}
+}
+
+func (v *conversation) beginReply(id string) {
+	v.reply, v.replyID, v.replyText, v.replied = markdown.Stream{}, id, 0, false
+}
+
+// delta is text or output on its way.
+func (v *conversation) delta(p *msp.ItemDeltaParams) {
+	if p.Field == "output" {
+		out := v.output[p.ItemID] + p.Delta
+		if len(out) > 16<<10 {
+			out = out[len(out)-8<<10:]
+		}
+		v.output[p.ItemID] = out
+		return
+	}
+	if p.ItemID != v.replyID {
+		v.beginReply(p.ItemID)
+	}
+	v.retry = nil
+	v.reply.Add(p.Delta)
+	v.replyText += len(p.Delta)
+	v.printReply(v.reply.Take(v.width()))
+}
+
+func (v *conversation) printReply(lines []text.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	if !v.replied {
+		v.gap("message")
+		v.replied = true
+	}
+	v.u.out(lines...)
+	v.last = "message"
+}
+
+// gap separates what is printed from what was printed before.
+func (v *conversation) gap(kind string) {
+	if v.last != "" && (kind != v.last || kind != "call") {
+		v.u.out(nil)
+	}
+	v.last = kind
+}
+
+func (v *conversation) width() int {
+	w, _ := v.u.screen.Size()
+	return max(8, min(w, 120))
+}
+
+func (v *conversation) itemCompleted(i msp.Item, at time.Time, past bool) {
+	for n := range v.open {
+		if v.open[n].ItemID == i.ItemID {
+			v.open = append(v.open[:n:n], v.open[n+1:]...)
+			break
+		}
+	}
+	if i.DurationMs == nil {
+		if from, ok := v.began[i.ItemID]; ok && i.Kind == msp.ItemKindToolCall {
+			ms := at.Sub(from).Milliseconds()
+			i.DurationMs = &ms
+		}
+	}
+	delete(v.began, i.ItemID)
+	delete(v.output, i.ItemID)
+	if i.Kind == msp.ItemKindToolCall || i.Kind == msp.ItemKindUserShell {
+		v.ended = append(v.ended, i)
+		if len(v.ended) > 50 {
+			v.ended = v.ended[1:]
+		}
+	}
+	if i.Kind == msp.ItemKindUserMessage && i.TurnID != nil && !i.Steered {
+		v.prompts = append(v.prompts, prompted{*i.TurnID, messageText(i)})
+	}
+	if i.Kind == msp.ItemKindAgentMessage && i.Text != nil {
+		v.answer = *i.Text
+	}
+	if past {
+		v.past = append(v.past, i)
+		if len(v.past) > 2*lastShown {
+			v.more += len(v.past) - lastShown
+			v.past = append(v.past[:0:0], v.past[len(v.past)-lastShown:]...)
+		}
+		return
+	}
+	v.show(i)
+}
+
+// showPast shows the end of what happened before the session was opened.
+func (v *conversation) showPast() {
+	if n := len(v.past) - lastShown; n > 0 {
+		v.more += n
+		v.past = v.past[n:]
+	}
+	if v.more > 0 {
+		v.remark(text.Muted, plural(v.more, "item", "items")+" before this are in the log")
+	}
+	for _, i := range v.past {
+		v.show(i)
+	}
+	v.past, v.more = nil, 0
+}
+
+// retracted takes a turn out of what can be gone back to.
+func (v *conversation) retracted(turn string, past bool) {
+	for n, p := range v.prompts {
+		if p.turn == turn {
+			v.prompts = append(v.prompts[:n:n], v.prompts[n+1:]...)
+			break
+		}
+	}
+	if past {
+		for n := len(v.past) - 1; n >= 0; n-- {
+			if t := v.past[n].TurnID; t != nil && *t == turn {
+				v.past = append(v.past[:n], v.past[n+1:]...)
+			}
+		}
+		return
+	}
+	v.turns = max(0, v.turns-1)
+}
+
+// remark prints a line of the UI about the session.
+func (v *conversation) remark(style text.Style, s string) {
+	v.gap("remark")
+	v.u.say(style, s)
+}
+
+func (v *conversation) turnEnded(p *msp.TurnCompletedParams, past bool) {
+	v.turn, v.retry = "", nil
+	if past {
+		return
+	}
+	v.closeReply()
+	switch p.Terminal {
+	case msp.TurnTerminalFailed:
+		why := p.Reason
+		if p.Error != nil {
+			why = p.Error.Message
+		}
+		v.gap("remark")
+		v.u.say(text.Bad, "✗ The turn failed: "+why)
+		if help := whatToDo(p); help != "" {
+			v.u.say(text.Muted, help)
+		}
+	case msp.TurnTerminalCancelled:
+		v.remark(text.Warn, "■ Stopped.")
+	}
+	v.u.notify()
+}
+
+// whatToDo is advice for a failed turn.
+func whatToDo(p *msp.TurnCompletedParams) string {
+	if p.Error == nil {
+		return ""
+	}
+	switch p.Error.Kind {
+	case msp.TurnErrorKindAuthRequired:
+		return "Set a key with META_API_KEY or `muse auth`, or choose another model with /model."
+	case msp.TurnErrorKindStepLimit:
+		return "Send another prompt to go on from here."
+	case msp.TurnErrorKindProjectionError:
+		return "The conversation does not fit the model's window any more: /compact shortens it."
+	}
+	if p.Error.Retryable {
+		return "It may work when you try again: send the prompt once more."
+	}
+	return ""
+}
+
+// closeReply prints what is left of the answer on its way.
+func (v *conversation) closeReply() {
+	if v.replyID != "" {
+		v.printReply(v.reply.Close(v.width()))
+		v.replyID = ""
+	}
+}

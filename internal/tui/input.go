@@ -1,0 +1,357 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/tui/keymap"
+	"github.com/openmuse/muse/internal/tui/prompts"
+	"github.com/openmuse/muse/internal/tui/term"
+	"github.com/openmuse/muse/internal/tui/text"
+)
+
+// input takes in what came from the terminal.
+func (u *ui) input(e term.Event) {
+	u.dirty = true
+	switch e := e.(type) {
+	case term.Paste:
+		u.hint, u.typed = "", u.Now()
+		if b := u.writing(); b != nil {
+			b.Paste(e.Text)
+			u.draftChanged()
+		}
+	case term.Focus:
+		u.unfocused = !e.In
+	case term.Key:
+		u.key(e)
+	}
+}
+
+// key does what a key means in what is open; whatever is open, nothing that was
+// typed for something else decides.
+func (u *ui) key(k term.Key) {
+	u.hint = ""
+	action := u.Keys.Action(k.String())
+	leaving := u.leaving
+	u.leaving = false
+	u.leavingNow = leaving
+	before := u.typed
+	u.typed = u.Now()
+	switch {
+	case action == keymap.Suspend:
+		u.suspend()
+	case action == keymap.Redraw:
+		if err := u.screen.Clear(); err != nil {
+			u.done, u.err = true, err
+		}
+	case u.confirm != nil:
+		u.confirm.key(u, k, action)
+	case u.ask != nil && u.ask.takes(u, action, before):
+		u.ask.key(u, k, action)
+	case u.question != nil && u.question.takes(u, action, before):
+		u.question.key(u, k, action)
+	case u.pick != nil:
+		u.pick.key(u, k, action)
+	case u.history.searching:
+		u.history.key(u, k, action)
+	case u.drawer.open() && u.drawer.key(u, action):
+	default:
+		u.act(k, action)
+	}
+}
+
+// act is what a key does in the prompt.
+func (u *ui) act(k term.Key, action keymap.Action) {
+	b := &u.draft
+	switch action {
+	case keymap.Interrupt:
+		u.interruptOrLeave()
+	case keymap.Quit:
+		if b.Empty() {
+			u.quit()
+		} else {
+			b.Delete()
+		}
+	case keymap.Editor:
+		u.editDraft()
+	case keymap.Details:
+		u.details()
+	case keymap.Beside:
+		u.background()
+	case keymap.Approval:
+		u.nextMode()
+	case keymap.Submit:
+		u.enterPressed(host.Steer)
+	case keymap.Queue:
+		u.enterPressed(host.Queue)
+	case keymap.Complete:
+		if u.view.turn != "" && !b.Empty() {
+			u.enterPressed(host.Queue)
+		}
+	case keymap.Newline:
+		b.Insert("\n")
+	case keymap.Cancel:
+		u.interrupt()
+	case keymap.Search:
+		u.history.search(u)
+	case keymap.Older:
+		u.history.older(u)
+	case keymap.Newer:
+		u.history.newer(u)
+	case keymap.Up:
+		switch {
+		case b.Empty() && len(u.view.fold.State().QueuedTurns) > 0:
+			u.takeBack()
+		case !b.Up():
+			u.history.older(u)
+		}
+	case keymap.Down:
+		if !b.Down() {
+			u.history.newer(u)
+		}
+	default:
+		if k.Text == "?" && b.Empty() {
+			u.shortHelp()
+			return
+		}
+		editKey(b, k, action)
+	}
+	u.draftChanged()
+}
+
+// editor is what editing keys work on.
+type editor interface {
+	Insert(string)
+	Left()
+	Right()
+	WordLeft()
+	WordRight()
+	Home()
+	End()
+	Backspace()
+	Delete()
+	KillWord()
+	KillWordRight()
+	KillStart()
+	KillEnd()
+	Yank()
+	Transpose()
+}
+
+// editKey edits a text; what is no editing key and types something is typed.
+func editKey(b editor, k term.Key, action keymap.Action) {
+	switch action {
+	case keymap.Left:
+		b.Left()
+	case keymap.Right:
+		b.Right()
+	case keymap.WordLeft:
+		b.WordLeft()
+	case keymap.WordRight:
+		b.WordRight()
+	case keymap.Home:
+		b.Home()
+	case keymap.End:
+		b.End()
+	case keymap.Backspace:
+		b.Backspace()
+	case keymap.Delete:
+		b.Delete()
+	case keymap.KillWord:
+		b.KillWord()
+	case keymap.KillWordRight:
+		b.KillWordRight()
+	case keymap.KillStart:
+		b.KillStart()
+	case keymap.KillEnd:
+		b.KillEnd()
+	case keymap.Yank:
+		b.Yank()
+	case keymap.Transpose:
+		b.Transpose()
+	case "":
+		if k.Text != "" {
+			b.Insert(k.Text)
+		}
+	}
+}
+
+// draftChanged looks for what the draft may be completed to.
+func (u *ui) draftChanged() { u.complete() }
+
+// interruptOrLeave is ctrl+c.
+func (u *ui) interruptOrLeave() {
+	switch {
+	case u.leavingNow:
+		u.quit()
+	case u.view.turn != "":
+		u.interrupt()
+		u.leaving = true
+	case !u.draft.Empty():
+		u.history.remember(u.draft.Text())
+		u.draft.Clear()
+	default:
+		u.leaving = true
+		u.hint = u.Keys.Key(keymap.Interrupt) + " again leaves muse"
+	}
+}
+
+func (u *ui) quit() { u.done = true }
+
+// interrupt stops the running turn. A prompt that nothing was answered to comes
+// back into the draft.
+func (u *ui) interrupt() {
+	turn := u.view.turn
+	if turn == "" {
+		return
+	}
+	u.hint = "stopping"
+	retract := true
+	u.send("turn/interrupt", func(id string) any {
+		return msp.TurnInterruptParams{SessionID: u.session.Facts().SessionID, CommandID: id, TurnID: &turn, Retract: &retract}
+	}, func(ctx context.Context, s Session, c host.Command) error {
+		_, err := s.Interrupt(ctx, c, turn, retract)
+		return err
+	}, nil)
+}
+
+// enterPressed sends the draft.
+func (u *ui) enterPressed(ifBusy string) {
+	if strings.HasSuffix(u.draft.Raw()[:u.draft.At()], `\`) && u.draft.At() == len(u.draft.Raw()) {
+		u.draft.Backspace()
+		u.draft.Insert("\n")
+		return
+	}
+	words := u.draft.Text()
+	trimmed := strings.TrimSpace(words)
+	if trimmed == "" {
+		return
+	}
+	if u.session == nil {
+		u.hint = "the session is still being opened"
+		return
+	}
+	if strings.HasPrefix(trimmed, "/") && words[0] == '/' {
+		if u.slash(trimmed) {
+			u.remember(words)
+			u.draft.Clear()
+		}
+		return
+	}
+	u.remember(words)
+	u.draft.Clear()
+	if line, ok := strings.CutPrefix(trimmed, "!"); ok && strings.TrimSpace(line) != "" {
+		u.userShell(strings.TrimSpace(line))
+		return
+	}
+	u.submit(words, ifBusy)
+}
+
+// remember keeps a prompt for the next time.
+func (u *ui) remember(words string) {
+	u.history.remember(words)
+	if u.History == nil {
+		return
+	}
+	e := prompts.Entry{Text: words, Project: u.Workspace}
+	if u.session != nil {
+		e.Session = u.session.Facts().SessionID
+	}
+	beside(u, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, u.History.Append(context.WithoutCancel(ctx), e)
+	},
+		func(_ struct{}, err error) {
+			if err != nil {
+				u.say(text.Warn, err.Error())
+			}
+		})
+}
+
+// submit sends a prompt. One that is refused comes back into the draft.
+func (u *ui) submit(words, ifBusy string) {
+	var command string
+	u.send("turn/start", func(id string) any {
+		command = id
+		return msp.TurnStartParams{
+			SessionID: u.session.Facts().SessionID, CommandID: id, IfBusy: msp.IfBusy(ifBusy),
+			Input: []msp.TurnInputPart{{Type: msp.TurnInputPartTypeText, Text: &words}},
+		}
+	}, func(ctx context.Context, s Session, c host.Command) error {
+		_, err := s.Submit(ctx, c, host.TurnRequest{Text: words, IfBusy: ifBusy})
+		return err
+	}, func(err error) {
+		if err != nil {
+			u.fault(err)
+			if u.draft.Empty() {
+				u.draft.Set(words)
+			}
+		}
+	})
+	u.sent[command] = words
+}
+
+// takeBack takes the newest prompt that waits back into the draft.
+func (u *ui) takeBack() {
+	waiting := u.view.fold.State().QueuedTurns
+	last := waiting[len(waiting)-1]
+	words := u.sent[last.TurnID]
+	if words == "" {
+		words = last.DisplayText
+	}
+	u.send("turn/unqueue", func(id string) any {
+		return msp.TurnUnqueueParams{SessionID: u.session.Facts().SessionID, CommandID: id, TurnID: last.TurnID}
+	}, func(ctx context.Context, s Session, c host.Command) error { return s.Unqueue(ctx, c, last.TurnID) },
+		func(err error) {
+			if err != nil {
+				u.fault(err)
+			} else if u.draft.Empty() {
+				u.draft.Set(words)
+			}
+		})
+}
+
+// userShell runs the person's own command line.
+func (u *ui) userShell(line string) {
+	u.send("session/userShell", func(id string) any {
+		return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": id, "command": line}
+	}, func(ctx context.Context, s Session, c host.Command) error { return s.UserShell(ctx, c, line) }, nil)
+}
+
+// background lets the newest command that runs go on beside the agent.
+func (u *ui) background() {
+	tasks := u.view.fold.Tasks()
+	for n := len(tasks) - 1; n >= 0; n-- {
+		task := tasks[n]
+		if task.BackgroundInitiator != "" {
+			continue
+		}
+		u.send("task/background", func(id string) any {
+			return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": id, "taskId": task.TaskID}
+		}, func(ctx context.Context, s Session, c host.Command) error { return s.Background(ctx, c, task.TaskID) }, nil)
+		return
+	}
+	u.hint = "no command runs that could go to the background"
+}
+
+func (u *ui) suspend() {
+	if err := u.screen.Leave(); err == nil {
+		err = u.term.Suspend()
+		if err != nil {
+			u.fault(err)
+		}
+	}
+	u.screen.Resize(u.term.Size())
+	u.screen.Stale()
+}
+
+// notify tells a person who looks elsewhere that it is their turn: OSC 9 where
+// the terminal knows it, and the bell. The text is ours alone.
+func (u *ui) notify() {
+	if !u.unfocused {
+		return
+	}
+	// A terminal that cannot be written to shows itself with the next frame.
+	_, _ = u.term.Write([]byte("\x1b]9;muse waits for you\a\a"))
+}

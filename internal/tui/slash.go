@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/openmuse/muse/internal/tui/keymap"
+	"github.com/openmuse/muse/internal/tui/text"
+)
+
+// command is one slash command.
+type command struct {
+	name  string
+	words string // what follows it, "" for nothing
+	needs bool   // it cannot do without
+	help  string
+	have  func(*ui) bool
+	run   func(u *ui, words string)
+}
+
+func (c command) usage() string {
+	if c.words == "" {
+		return ""
+	}
+	return " " + c.words
+}
+
+func (c command) takesWords() bool { return c.needs }
+
+func always(*ui) bool { return true }
+
+// kept reports whether the session is kept, which much needs.
+func kept(u *ui) bool { return u.session == nil || u.session.Facts().Path != "" }
+
+// commands are the slash commands, by name.
+func commands() []command {
+	return []command{
+		{"clear", "", false, "a new session with an empty conversation", always, func(u *ui, _ string) { u.newSession() }},
+		{"compact", "", false, "make the conversation shorter", always, func(u *ui, _ string) { u.compact() }},
+		{"copy", "", false, "copy the last answer to the clipboard of the terminal", always, func(u *ui, _ string) { u.copyAnswer() }},
+		{"details", "", false, "show the last tool call in full", always, func(u *ui, _ string) { u.details() }},
+		{"diff", "", false, "what has changed in the workspace", func(u *ui) bool { return u.Diff != nil }, func(u *ui, _ string) { u.diff() }},
+		{"effort", "[LEVEL]", false, "how hard the model thinks", always, (*ui).effort},
+		{"export", "[FILE]", false, "write the session as a document", func(u *ui) bool { return u.Export != nil && kept(u) }, (*ui).export},
+		{"fork", "", false, "go on in a copy of the session", kept, func(u *ui, _ string) { u.fork() }},
+		{"goal", "[set TEXT|clear|pause|resume]", false, "what the session works towards", always, (*ui).goal},
+		{"help", "", false, "commands and keys", always, func(u *ui, _ string) { u.help() }},
+		{"keymap", "", false, "all keys and what they do", always, func(u *ui, _ string) { u.keys() }},
+		{"model", "[ID]", false, "choose the model", always, (*ui).model},
+		{"name", "NAME", true, "name the session", kept, (*ui).name},
+		{"new", "", false, "a new session", always, func(u *ui, _ string) { u.newSession() }},
+		{"permissions", "[MODE]", false, "when you are asked", always, (*ui).permissions},
+		{"quit", "", false, "leave", always, func(u *ui, _ string) { u.quit() }},
+		{"resume", "[NAME]", false, "go on with another session", func(u *ui) bool { return u.Stored != nil }, (*ui).resume},
+		{"rewind", "", false, "go back to before a prompt, with files or without", kept, func(u *ui, _ string) { u.rewind() }},
+		{"status", "", false, "session, model, access, use", always, func(u *ui, _ string) { u.status() }},
+		{"stop", "", false, "stop everything that runs", always, func(u *ui, _ string) { u.stopAll() }},
+		{"tasks", "", false, "what runs", always, func(u *ui, _ string) { u.tasks() }},
+		{"theme", "[NAME]", false, "choose the colours", always, (*ui).theme},
+		{"usage", "", false, "tokens and cost", always, func(u *ui, _ string) { u.usage() }},
+	}
+}
+
+// commandNamed is a command by its name or another name for it.
+func commandNamed(name string) command {
+	switch name {
+	case "exit":
+		name = "quit"
+	case "models":
+		name = "model"
+	case "cost", "context":
+		name = "usage"
+	case "ps":
+		name = "tasks"
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return c
+		}
+	}
+	return command{}
+}
+
+// slash carries out a command; false when it is none and the line stays where
+// it is.
+func (u *ui) slash(line string) bool {
+	name, words, _ := strings.Cut(line[1:], " ")
+	name, rest, many := strings.Cut(name, "\n")
+	c := commandNamed(name)
+	if c.run == nil || !c.have(u) || many && rest != "" {
+		u.hint = fmt.Sprintf("there is no command /%s; a blank before it sends the line as a prompt", oneLine(name))
+		return false
+	}
+	words = strings.TrimSpace(words)
+	if c.needs && words == "" {
+		u.hint = "/" + c.name + c.usage() + ": " + c.help
+		return false
+	}
+	c.run(u, words)
+	return true
+}
+
+// shortHelp is what ? shows.
+func (u *ui) shortHelp() {
+	k := u.Keys.Key
+	u.view.gap("remark")
+	for _, l := range [][2]string{
+		{"/", "commands; /help lists them"}, {"!", "run a command line of your own"}, {"@", "complete a file name"},
+		{k(keymap.Newline), "new line"}, {k(keymap.Queue), "queue a prompt behind the running turn"},
+		{k(keymap.Cancel), "stop the turn"}, {k(keymap.Search), "search earlier prompts"}, {k(keymap.Details), "open the last tool call"},
+		{k(keymap.Editor), "write in your editor"}, {k(keymap.Quit), "leave"},
+	} {
+		u.out(text.Pad(text.Of(text.Accent, "  "+l[0]), 16).Add(text.Plain, l[1]))
+	}
+}
+
+func (u *ui) help() {
+	u.view.gap("remark")
+	u.out(text.Of(text.Heading, "Commands"))
+	for _, c := range commands() {
+		if c.have(u) {
+			u.out(text.Pad(text.Of(text.Accent, "  /"+c.name+c.usage()), 26).Add(text.Plain, " "+c.help))
+		}
+	}
+	u.out(nil, text.Of(text.Muted, "Keys: /keymap lists them all. In short:"))
+	u.view.last = ""
+	u.shortHelp()
+}
+
+func (u *ui) keys() {
+	u.view.gap("remark")
+	u.out(text.Of(text.Heading, "Keys").Add(text.Muted, "  tui.keymap of settings.json changes them"))
+	for _, r := range u.Keys.Rows() {
+		keys := strings.Join(r.Keys, ", ")
+		if keys == "" {
+			keys = "none"
+		}
+		u.out(text.Pad(text.Of(text.Accent, "  "+keys), 30).Add(text.Plain, " "+r.Help).Add(text.Muted, "  "+string(r.Action)))
+	}
+}
+
+// CommandRow documents one slash command.
+type CommandRow struct{ Usage, Help string }
+
+// Commands lists the slash commands, for the documentation.
+func Commands() []CommandRow {
+	var out []CommandRow
+	for _, c := range commands() {
+		out = append(out, CommandRow{"/" + c.name + c.usage(), c.help})
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/msp/msptest"
+)
+
+// line is a notification as it would be paged.
+type line struct {
+	Method, Params string
+	Number         int64
+}
+
+func lines(t interface{ Fatal(...any) }, notes []Note, live bool) []line {
+	out := []line{}
+	for _, n := range notes {
+		if n.Live && !live {
+			continue
+		}
+		k, err := n.Keep()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, line{n.Method, string(k.Params), n.Number})
+	}
+	return out
+}
+
+func applyAll(f *Fold, events []event.Recorded) []Note {
+	var out []Note
+	for _, r := range events {
+		out = append(out, f.Apply(r)...)
+	}
+	return out
+}
+
+// TestLiveAndReplayedViewsAreOne: what a live fold says of the log, a fold over
+// the log says again, cursor for cursor; so does a fold that was saved
+// anywhere on the way.
+func TestLiveAndReplayedViewsAreOne(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := session(rt)
+		lived := New(testSession)
+		want := lines(rt, applyAll(lived, s.events), false)
+
+		log := throughLog(t, s.durable())
+		replayed := New(testSession)
+		if diff := cmp.Diff(want, lines(rt, applyAll(replayed, log), false)); diff != "" {
+			rt.Fatalf("a replay differs (-live +replayed):\n%s", diff)
+		}
+		if diff := cmp.Diff(encoded(t, lived.State()), encoded(t, replayed.State())); diff != "" {
+			rt.Fatalf("states differ (-live +replayed):\n%s", diff)
+		}
+
+		at := rapid.IntRange(0, len(log)).Draw(rt, "saved at")
+		first := New(testSession)
+		head := lines(rt, applyAll(first, log[:at]), false)
+		saved, err := ViewOf(first, Limits{}).Save()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		second, err := Restore(saved, Limits{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got := append(head, lines(rt, applyAll(second.Fold(), log[at:]), false)...)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("saved at %d, it goes on differently:\n%s", at, diff)
+		}
+	})
+}
+
+// TestClientsCanFoldTheView: cursors rise, notifications fit the schema, items
+// begin once and end once, deltas make what is committed, and nothing stays
+// open.
+func TestClientsCanFoldTheView(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := session(rt)
+		f := New(testSession)
+		client := msptest.NewFold()
+		last := int64(0)
+		for _, n := range applyAll(f, s.events) {
+			if n.Number <= last {
+				rt.Fatalf("%s has number %d after %d", n.Method, n.Number, last)
+			}
+			last = n.Number
+			check(t, n)
+			for _, err := range client.Apply(n.Params) {
+				if p, ok := n.Params.(*msp.ItemUpdatedParams); ok && p.Item.Retracted {
+					continue
+				}
+				rt.Fatalf("%s: %v", n.Method, err)
+			}
+		}
+		if open := client.Open(); len(open) > 0 {
+			rt.Fatalf("still open: %q", open)
+		}
+	})
+}
+
+// TestSnapshotAndSuffixMakeTheWhole: a client that joins anywhere with a
+// snapshot and reads on has the items of one that was there from the start.
+func TestSnapshotAndSuffixMakeTheWhole(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := session(rt)
+		at := rapid.IntRange(0, len(s.events)).Draw(rt, "joins at")
+		v := NewView(testSession, Limits{})
+		apply := func(events []event.Recorded) {
+			for _, r := range events {
+				if _, err := v.Apply(r); err != nil {
+					rt.Fatal(err)
+				}
+			}
+		}
+		apply(s.events[:at])
+		snapshot, err := v.Snapshot()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		number, err := v.Number(snapshot.ViewCursor)
+		if err != nil {
+			rt.Fatalf("the cursor of the snapshot: %v", err)
+		}
+		apply(s.events[at:])
+		suffix, err := v.After(number)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got := splice(rt, snapshot.State.Items, suffix)
+		whole, err := v.Snapshot()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := map[string]msp.Item{}
+		for _, i := range whole.State.Items {
+			want[i.ItemID] = i
+		}
+		for id, i := range got {
+			if i.Status == msp.ItemStatusInProgress {
+				delete(got, id) // a reply that was never committed
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("(-whole +spliced):\n%s", diff)
+		}
+	})
+}
+
+// splice folds item notifications onto items, as a client does.
+func splice(t *rapid.T, items []msp.Item, suffix []Kept) map[string]msp.Item {
+	out := map[string]msp.Item{}
+	for _, i := range items {
+		out[i.ItemID] = i
+	}
+	for _, k := range suffix {
+		var p struct {
+			Item *msp.Item `json:"item"`
+		}
+		if err := json.Unmarshal(k.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.Item == nil {
+			continue
+		}
+		if was, ok := out[p.Item.ItemID]; !ok || p.Item.Revision > was.Revision {
+			out[p.Item.ItemID] = *p.Item
+		}
+	}
+	return out
+}
+
+// TestARecordIsTakenInOnce: events that come again say nothing.
+func TestARecordIsTakenInOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		log := session(rt).durable()
+		f := New(testSession)
+		applyAll(f, log)
+		if again := applyAll(f, log); len(again) != 0 {
+			rt.Fatalf("said again: %q", words(again))
+		}
+	})
+}
