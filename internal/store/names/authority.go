@@ -67,7 +67,7 @@ func (a *Authority) mint(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone when it was renamed
+	defer func() { _ = os.Remove(f.Name()) }() // gone when it was renamed
 	_, err = f.Write(append(data, '\n'))
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
