@@ -74,6 +74,14 @@ type wordBuilder struct {
 	// named is set once the word began with NAME= unquoted: bash expands a
 	// tilde behind it even in an argument.
 	named bool
+	// document is set in the text of a here-document.
+	document bool
+	// given is the value up to the byte of value that copied counts, with the
+	// defaults of parameters in their place; gives is set once there is one,
+	// option when it begins an option.
+	given         []byte
+	copied        int
+	gives, option bool
 }
 
 // build evaluates parts. source is the text the word was written as; "" makes
@@ -88,6 +96,9 @@ func (a *analysis) build(parts []syntax.WordPart, source string, sc *scope, in d
 	}
 	for i, p := range parts {
 		b.part(p, i == 0, i == len(parts)-1)
+	}
+	if b.givesPath() {
+		a.refuse("a default that names a path or an option: %s", source)
 	}
 	value := string(b.value)
 	if b.glob && value == "[" {
