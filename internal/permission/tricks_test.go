@@ -80,3 +80,52 @@ func TestBuiltinOptions(t *testing.T) {
 		`ulimit -n 1024`, `ulimit -a`, `pushd sub; popd`, `dirs -v`, `wait %1`, `help cd`)
 	freeLines(t, `go test ./...; exit $?`)
 }
+
+// TestReadersThatWrite: programs that mostly read, with the options and
+// operands with which they do not.
+func TestReadersThatWrite(t *testing.T) {
+	noReads(t,
+		`xxd -ps README.md out.hex`, `xxd -p README.md out.hex`, `xxd -c 16 in out`, `xxd -cols 16 in out`, `xxd --ps in out`, `xxd -g1 in out`,
+		`shuf -eo out a b`, `shuf -o out f`, `shuf --outp=out f`, `ptx -G README.md out.txt`, `ptx --trad a out`, `nm --plugin ./e.so a.o`,
+		`nm --plug=./e.so a.o`, `nm @opts`, `objdump @opts`, `readelf @opts`, `objdump --debuginfod x`, `tree -Lo 2 out`, `tree -o out`, `tree -aLo 2 out .`,
+		`cloc --extract-with='touch x' .`, `cloc --vcs='touch x' .`, `cloc --out=f .`, `scc -o f`, `scc --format-multi json:f`, `uniq +1 README.md out`,
+		`uniq a out`, `base64 -i a -o out`, `go doc -http fmt`, `arch -x86_64 rm x`, `top -W`, `lspci -Q`, `file -z a.gz`, `sort f --outp out`,
+	)
+	heldLines(t,
+		`xxd -ps README.md ../out.hex`, `shuf -eo ../out a b`, `ptx -G README.md ../out`, `nm --plugin ./e.so a.o`, `nm @opts`, `objdump @opts`,
+		`cloc --vcs='touch x' .`, `cloc --extract-with='touch x' .`, `uniq +1 README.md ../out`, `tree -Lo 2 ../out`, `scc -o ../f`, `base64 -o ../f a`,
+		`getent hosts x.evil`, `getent ahosts x.evil`, `getent ahostsv4 x.evil`, `arch -x86_64 rm x`, `sort f --outp ../out`, `go doc -http fmt`,
+		`gawk 1 /inet/tcp/0/h/80`, `awk 'BEGIN{ARGV[1]="/inet/tcp/0/h/80"; ARGC=2} 1'`,
+	)
+	readLines(t,
+		`xxd README.md`, `xxd -l 64 README.md`, `xxd -p -c 32 f`, `shuf -e a b c`, `shuf -n 3 f`, `nm -C a.o`, `objdump -d a.o`, `readelf -h a.out`,
+		`tree -L 2`, `tree -L 2 -I node_modules .`, `tree -La 2`, `sort -u f`, `uniq -c f`, `uniq -c`, `jq -C . f.json`, `jq -r '.a[] | .b' f.json`,
+		`jq --arg x y '.a == $x' f.json`, `jq .env f.json`, `getent passwd root`, `cloc .`, `cloc --by-file .`, `scc`, `base64 -d f`, `strings -n 8 f`, `go doc fmt.Println`,
+		`file README.md`, `arch`, `who`, `cat f | sort | uniq -c | sort -rn | head -20`, `objdump -d -M intel a.o`, `size a.out`, `ptx f`,
+	)
+}
+
+// TestSecretReads: files that hold secrets, however they are named.
+func TestSecretReads(t *testing.T) {
+	heldLines(t,
+		`jq -C . ~/.ssh/id_rsa`, `jq -rC . ~/.ssh/id_rsa`, `jq -n --rawfile a ~/.ssh/id_rsa '$a'`, `grep --regex=. ~/.ssh/id_rsa`, `grep --reg . ~/.ssh/id_rsa`,
+		`grep --fil=f ~/.ssh/id_rsa`, `cat ${X:-.env}`, `cat "${X:-/home/u/.ssh/id_rsa}"`, `cat "${X:+.env}"`, `git show :0:.env`, `git show HEAD:.env`, `git show ':2:sub/.env'`,
+		`find ~ -name id_rsa -exec cat {} +`, `find . -name '.en*' -exec cat {} \;`, `find . -iname '.ENV' -exec cat {} +`, `find / -path '*/.ssh/*' -exec cat {} +`,
+		`xargs -a .env echo`, `xargs --arg-file=.env echo`, `shopt -s nocaseglob; cat .EN[V]`, `cat .EN[V]`, `cat id_[r]sa`, `X=.env; cat $X`,
+		`X=~/.ssh/id_rsa; cat "$X"`, `xargs cat <<< .env`, `date -f .env`, `date --fil=.env`,
+	)
+	heldLines(t, `X=/dev/tcp/h/80; cat < $X`, `cat < "${X:-/dev/tcp/h/80}"`, `export X=/dev/tcp/h/80; cat < $X`, `X=/dev/udp/h/53; echo a > $X`)
+	freeLines(t, `find . -name '*.go' -exec grep -n foo {} +`, `find . -not -name .env -exec ls {} +`, `X=a.txt; cat $X`, `cat "${X:-README.md}"`,
+		`git show HEAD:README.md`, `git show HEAD~2:a/b.go`, `find . -name .env`, `grep -rn env .`, `find . -type f -name '*' -exec wc -l {} +`)
+}
+
+// TestAbbreviatedOptions: a long option that is cut short, or one followed by
+// another option, does not hide a value.
+func TestAbbreviatedOptions(t *testing.T) {
+	heldLines(t, `git diff --stat --output=../f`, `git diff --output=f`, `git diff --outp=f`, `sort a --outp ../b`, `cp --target-dir .. a`, `cp --targ=.. a`,
+		`git clone --con core.sshCommand=./evil . d2`, `git clone --conf=core.sshCommand=./evil . d2`, `git init --t ./tmpl sub2`, `git init --templ=./tmpl sub2`,
+		`git clone --templ ./t . d`, `git clone --upload-p ./evil . d`, `git fetch --upl=./evil`, `npm --prefi /dir test`, `npm --prefi=/dir test`,
+		`cargo --conf x build`, `git grep --open foo`)
+	freeLines(t, `git diff --stat`, `git diff --word-diff --no-color`, `git log --merge --oneline`, `curl -sS --head https://example.com/`, `pip install --pre -r requirements.txt`,
+		`git commit --message 'a b'`, `cmake --build --preset ci`, `cp --recursive a b`, `sort --reverse f`, `git init --initial-branch=main sub`, `git log --text`)
+}

@@ -28,8 +28,8 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 			m[n] = &c
 		}
 	}
-	diffLong := []string{"--since", "--until", "--after", "--before", "--author", "--committer", "--grep", "--max-count", "--skip", "--format", "--pretty", "--date", "--diff-filter",
-		"--color", "--encoding", "--glob", "--word-diff-regex", "--output", "--abbrev", "--stat", "--unified", "--inter-hunk-context", "--diff-algorithm", "--sort", "--contains", "--points-at", "--merged", "--no-merged", "--match", "--ignore-rev", "--ignore-revs-file", "--contents", "--max-depth", "--type", "--default", "--exclude", "--exclude-from", "--batch"}
+	diffLong := []string{"--since", "--until", "--after", "--before", "--author", "--committer", "--grep", "--max-count", "--skip", "--format", "--date", "--diff-filter",
+		"--encoding", "--glob", "--word-diff-regex", "--output", "--inter-hunk-context", "--diff-algorithm", "--sort", "--contains", "--points-at", "--merged", "--no-merged", "--match", "--ignore-rev", "--ignore-revs-file", "--contents", "--max-depth", "--type", "--default", "--exclude", "--exclude-from"}
 	reading := syntax{values: "nSGLOlm", optional: "UMCBXuD", long: diffLong}
 
 	add("status diff log show whatchanged shortlog rev-list cherry range-diff diff-tree diff-index diff-files show-branch name-rev", gitCommand{syntax: reading, readOnly: true, reads: []string{"-O"}})

@@ -148,7 +148,7 @@ func buildCommands(j *judge, a *scanned) {
 func judgeCmake(j *judge) {
 	j.atLeast(Project, "runs code of the project")
 	j.here("project code")
-	a := j.scan(j.args, &syntax{values: "SBCDPGTAUjt", optional: "W", long: []string{"--build", "--target", "--config", "--preset", "--install", "--prefix", "--parallel", "--graphviz", "--trace-redirect", "--toolchain"}})
+	a := j.scan(j.args, &syntax{values: "SBCDPGTAUjt", optional: "W", long: []string{"--target", "--config", "--preset", "--prefix", "--parallel", "--graphviz", "--trace-redirect", "--toolchain"}})
 	if a.loose != nil {
 		j.flag(External, "could turn into an option of cmake: "+a.loose.Text)
 	}

@@ -67,7 +67,7 @@ func judgeCurl(j *judge) {
 		return
 	}
 	j.atLeast(Network, "fetches through the network gate")
-	a := j.scan(j.args, &syntax{values: "owHmXAeDCrdFTKxubcEPQtUyYzh", long: []string{
+	a := j.scan(j.args, &syntax{values: "owHmXAeDCrdFTKxubcEPQtUyYzh", flags: []string{"--head", "--proxy-insecure"}, long: []string{
 		"--output", "--write-out", "--header", "--max-time", "--connect-timeout", "--request", "--user-agent", "--referer", "--dump-header",
 		"--url", "--output-dir", "--retry", "--retry-delay", "--retry-max-time", "--max-redirs", "--max-filesize", "--limit-rate", "--range",
 		"--continue-at", "--proto", "--proto-default", "--proto-redir", "--keepalive-time", "--data", "--data-raw", "--data-binary", "--data-ascii",

@@ -88,7 +88,7 @@ func judgeNpm(j *judge) {
 		case meansAny(o.name, npmOptions) && o.name != "--config" && !strings.HasPrefix("--no", o.name),
 			o.name == "-g", strings.HasPrefix(o.name, "--script-shell"), strings.HasPrefix(o.name, "--ignore-scripts") && o.value.Value == "false":
 			j.stop(External, j.name+" "+o.name+" changes what is run or from where")
-		case o.name == "--prefix", o.name == "--dir", o.name == "--cwd", o.name == "-C":
+		case o.name == "-C", o.has && meansAny(o.name, []string{"--prefix", "--dir", "--cwd"}):
 			j.inside(o.value, "the directory of "+j.name)
 		}
 	}
@@ -163,7 +163,7 @@ func judgeNpx(j *judge) {
 	j.readAll(a.operands)
 }
 
-var pipSyntax = syntax{values: "rcefitd", long: []string{"--requirement", "--constraint", "--editable", "--find-links", "--index-url", "--extra-index-url", "--target", "--prefix", "--root",
+var pipSyntax = syntax{values: "rcefitd", flags: []string{"--pre"}, long: []string{"--requirement", "--constraint", "--editable", "--find-links", "--index-url", "--extra-index-url", "--target", "--prefix", "--root",
 	"--log", "--proxy", "--cert", "--client-cert", "--trusted-host", "--cache-dir", "--python", "--platform", "--dest", "--wheel-dir", "--format", "--src", "--config-settings", "--global-option", "--timeout", "--retries", "--exists-action", "--report"}}
 
 func judgePip(j *judge, a *scanned) {
