@@ -180,6 +180,9 @@ func (b *wordBuilder) literal(s string, first, last bool) {
 			if first && !b.named && validName(s[:i]) {
 				b.named = true
 				if i+1 < len(s) && s[i+1] == '~' {
+					if b.argument && b.sc.foreign != "" {
+						b.a.refuse("%s may leave a tilde behind = alone", b.sc.foreign)
+					}
 					rest := b.tilde(s[i+1:], last)
 					s, i = rest, -1
 				}
@@ -207,6 +210,9 @@ func (b *wordBuilder) tilde(s string, last bool) string {
 	}
 	if rest == "" && !last {
 		b.a.refuse("tilde before an expansion")
+	}
+	if b.sc.foreign != "" && (name == "+" || name == "-") {
+		b.a.refuse("%s may read ~%s differently", b.sc.foreign, name)
 	}
 	switch {
 	case name == "":
