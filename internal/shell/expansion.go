@@ -186,7 +186,7 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 // known adds the value of a variable whose value is certain. Unquoted it must
 // also survive splitting and matching.
 func (b *wordBuilder) known(name, value string, quoted bool) bool {
-	if value == "" || b.a.assigned[name] || (!quoted && strings.ContainsAny(value, " \t\n*?[\\")) {
+	if value == "" || b.changed(name) || (!quoted && strings.ContainsAny(value, " \t\n*?[\\")) {
 		return false
 	}
 	return b.directory(name, value)

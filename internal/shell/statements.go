@@ -247,7 +247,9 @@ func (a *analysis) assignments(list []*syntax.Assign, sc scope, in dirSet, lasti
 			continue
 		}
 		x := a.assignment(as, &sc, in)
-		if lasting {
+		if lasting || sc.foreign != "" {
+			// To other shells, and to bash when it is called sh, what stands
+			// before a special builtin such as ":" stays.
 			a.assign(x.Name)
 		}
 		own = append(own, x)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -234,13 +235,26 @@ func (b *wordBuilder) tilde(s string, last bool) string {
 // directory adds the value of a variable that names a directory, if the line
 // has not changed it and its value is certain.
 func (b *wordBuilder) directory(name, value string) bool {
-	if value == "" || b.a.assigned[name] {
+	if value == "" || b.changed(name) {
 		b.unknown, b.expanded = true, true
 		b.value = append(b.value, Hole)
 		return false
 	}
 	b.value = append(b.value, path.Clean(value)...)
 	return true
+}
+
+// changed reports whether the line may have given a variable another value: by
+// an earlier command, or before the command whose script is being read.
+func (b *wordBuilder) changed(name string) bool {
+	return b.a.assigned[name] || b.sc.sets(name)
+}
+
+// sets reports whether a scope gives a variable a value of its own or takes
+// its value away.
+func (sc *scope) sets(name string) bool {
+	return sc.cleared || slices.Contains(sc.unset, name) ||
+		slices.ContainsFunc(sc.assigns, func(x Assign) bool { return x.Name == name })
 }
 
 func validName(s string) bool {
