@@ -1,6 +1,7 @@
 package review
 
 import (
+	"path"
 	"strings"
 	"sync"
 
@@ -138,12 +139,24 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		return false
 	}})
 	add("clean", gitCommand{syntax: syntax{values: "e", long: []string{"--exclude"}}, fn: func(g *gitCall) bool {
-		if g.a.option("-n", "--dry-run") == nil {
+		dry := g.a.option("-n", "--dry-run") != nil
+		for _, o := range g.a.opts {
+			dry = dry && !strings.HasPrefix(o.name, "--no-")
+		}
+		if !dry {
 			g.j.stop(Dangerous, "git clean removes files")
 		}
 		return false
 	}})
+	add("gc maintenance repack", gitCommand{free: true, fn: gitTidies})
+	add("read-tree", gitCommand{fn: func(g *gitCall) bool {
+		if g.a.option("-u", "--reset", "-m", "--prefix") != nil {
+			g.j.stop(Dangerous, "git read-tree throws changes away")
+		}
+		return false
+	}})
 	add("mv", gitCommand{fn: func(g *gitCall) bool {
+		g.j.intoDirectory(&g.a)
 		for _, w := range g.a.operands {
 			g.j.write(w)
 		}
@@ -163,7 +176,7 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		}
 		return false
 	}})
-	add("apply am sparse-checkout update-index gc repack pack-refs fsck rerere maintenance read-tree write-tree commit-tree hash-object mktree stripspace interpret-trailers column fmt-merge-msg patch-id mailinfo mailsplit", gitCommand{syntax: syntax{values: "pCmFS", long: []string{"--directory", "--exclude", "--include"}}, reads: []string{"-F"}})
+	add("apply am sparse-checkout update-index pack-refs fsck rerere write-tree commit-tree hash-object mktree stripspace interpret-trailers column fmt-merge-msg patch-id mailinfo mailsplit", gitCommand{syntax: syntax{values: "pCmFS", long: []string{"--directory", "--exclude", "--include"}}, reads: []string{"-F"}})
 	add("push", gitCommand{danger: "sends work to another machine", free: true})
 	add("rm", gitCommand{danger: "removes files"})
 	add("filter-branch filter-repo replace update-ref prune", gitCommand{danger: "rewrites history or forgets it", free: true})
@@ -286,6 +299,39 @@ func gitConfig(g *gitCall) bool {
 	return true
 }
 
+// gitTidies judges the commands that clear away what git no longer needs.
+func gitTidies(g *gitCall) bool {
+	for _, o := range g.a.opts {
+		if means(o.name, "--prune") || o.name == "--expire-to" || means(o.name, "--cruft-expiration") {
+			g.j.stop(Dangerous, "git "+g.sub+" "+o.name+" forgets work")
+		}
+	}
+	if g.sub == "maintenance" && g.first() != "run" {
+		g.j.stop(External, "git maintenance "+g.first()+" starts something later")
+	}
+	return false
+}
+
+// namesFile reports a word that is rather a file than a branch.
+func (j *judge) namesFile(w shell.Word) bool {
+	v := w.Value
+	if v == "" || v == "-" {
+		return false
+	}
+	if strings.HasSuffix(v, "/") || j.p.Exists != nil && j.p.Exists(v) {
+		return true
+	}
+	switch base := path.Base(v); base {
+	case "Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Justfile", "Jenkinsfile", "Procfile", "CHANGELOG", "NOTICE":
+		return true
+	default:
+		ext := path.Ext(base)
+		name := strings.TrimSuffix(base, ext)
+		return len(ext) > 2 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789") == "" && strings.Trim(ext[1:2], "0123456789") != "" &&
+			(name == "" || strings.Trim(name, "v0123456789.") != "")
+	}
+}
+
 func gitStash(g *gitCall) bool {
 	switch first := g.first(); first {
 	case "drop", "clear":
@@ -305,6 +351,8 @@ func gitCheckout(g *gitCall) bool {
 		g.j.stop(Dangerous, "git checkout throws changes away")
 	case len(g.a.rest) > 0:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")
+	case !creates && len(g.a.operands) == 1 && g.j.namesFile(g.a.operands[0]):
+		g.j.stop(Dangerous, "git checkout of a file throws changes away: "+g.a.operands[0].Text)
 	case !creates && len(g.a.operands) > 1:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")
 	}

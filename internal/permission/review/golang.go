@@ -66,6 +66,8 @@ func judgeGo(j *judge) {
 		switch name {
 		case "-exec", "-toolexec", "-vettool", "-fixtool":
 			j.stop(External, "go "+name+" runs a program")
+		case "-http":
+			j.stop(Dangerous, "go "+sub+" -http serves pages")
 		case "-overlay", "-modfile", "-pkgdir":
 			j.stop(External, "go "+name+" replaces code of the project")
 		case "-o", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir":

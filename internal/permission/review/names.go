@@ -49,6 +49,16 @@ func (j *judge) wrapperWords(w *shell.Wrapper) {
 			next = w.Argv[i+1]
 		}
 		switch w.Name {
+		case "chrt":
+			// The policies without a priority may leave the number out, and the
+			// word taken for it is then the program.
+			if len(v) > 1 && v[0] == '-' && next.Value != "" && next.Value[0] != '-' && !plainNumber(next.Value) && i+2 < len(w.Argv) && !strings.HasSuffix(v, "T") && !strings.HasSuffix(v, "P") && !strings.HasSuffix(v, "D") {
+				j.flag(External, "chrt without a priority: "+next.Text)
+				return
+			}
+			if i > 0 && (v == "" || v[0] != '-') {
+				return
+			}
 		case "xargs":
 			switch {
 			case v == "-a" || v == "--arg-file":

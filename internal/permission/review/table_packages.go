@@ -297,7 +297,7 @@ func judgeDeno(j *judge) {
 			j.stop(External, "deno "+v)
 		case v == "-r" || strings.HasPrefix(v, "--reload") || strings.HasPrefix(v, "--preload") || strings.HasPrefix(v, "--import-map"):
 			j.unsure("deno " + v)
-		case strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".."):
+		case v == "-" || strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".."):
 			j.inside(w, "the script")
 		}
 	}
@@ -332,7 +332,7 @@ func judgeBun(j *judge) {
 		}
 	case "run", "test", "build", "pm", "outdated", "update", "patch", "why", "audit":
 		for _, f := range a.operands[1:] {
-			if strings.HasPrefix(f.Value, "/") || strings.HasPrefix(f.Value, "..") {
+			if f.Value == "-" || strings.HasPrefix(f.Value, "/") || strings.HasPrefix(f.Value, "..") {
 				j.inside(f, "the script")
 			}
 		}
