@@ -115,6 +115,10 @@ func TestSecretReads(t *testing.T) {
 		`X=~/.ssh/id_rsa; cat "$X"`, `xargs cat <<< .env`, `date -f .env`, `date --fil=.env`,
 	)
 	heldLines(t, `X=/dev/tcp/h/80; cat < $X`, `cat < "${X:-/dev/tcp/h/80}"`, `export X=/dev/tcp/h/80; cat < $X`, `X=/dev/udp/h/53; echo a > $X`)
+	heldLines(t, `cat $(echo .env)`, `find . -name .env | xargs cat`, `find . -name '.env*' -print0 | xargs -0 -n1 cat`, `echo .env | xargs cat`, `printf '.env\n' | xargs -I{} cat {}`,
+		`fd -H .env -x cat`, `fd -H '\.env$' | xargs cat`, `cat "$(find . -name id_rsa)"`, "cat `echo .env`", `ls .env | xargs cat`)
+	freeLines(t, `echo .env >> .gitignore`, `echo .env >> .gitignore && git add . && git commit -m "$(date)"`, `find . -name '*.go' | xargs grep foo`, `fd -e go -x wc -l`,
+		`find . -not -name .env | xargs ls`, `find . -name .env`, `rg -l foo | xargs grep bar`)
 	freeLines(t, `find . -name '*.go' -exec grep -n foo {} +`, `find . -not -name .env -exec ls {} +`, `X=a.txt; cat $X`, `cat "${X:-README.md}"`,
 		`git show HEAD:README.md`, `git show HEAD~2:a/b.go`, `find . -name .env`, `grep -rn env .`, `find . -type f -name '*' -exec wc -l {} +`)
 }
@@ -163,4 +167,10 @@ func TestLosesWork(t *testing.T) {
 	freeLines(t, `git clean -nd`, `git clean --dry-run`, `zip -r a.zip src`, `git checkout main`, `git checkout v1.2.3`, `git checkout release-1.2`, `git checkout -b feature/x.y`, `git checkout feature/x`, `git checkout -`, `git checkout HEAD~2`,
 		`git gc`, `git maintenance run`, `cp a.txt b.txt`, `cp -r src dst`, `cp a b sub/`, `cp .gitignore sub/`, `mv a.go b.go`, `mv a.go sub/`, `install -m 755 a bin/a`, `ln -s a b`, `ln -s ../a sub/b`, `ln -sr a sub/b`, `git mv a b`,
 		`curl -s 'http://localhost:8080/a?x={1,2}'`, `curl -sS http://localhost:8080/health`, `curl -O https://x.example/a.tar.gz`, `wget https://x.example/a%20b.txt`, `curl -m "$T" http://localhost/`, `curl http://[::1]:8080/`)
+}
+
+// TestEverydayLines: lines that ask for nothing they could do harm with.
+func TestEverydayLines(t *testing.T) {
+	freeLines(t, `go get ./...`, `go get .`, `git rm --cached f`, `git rm -r --cached dir`, `echo .env && ls`)
+	heldLines(t, `go get example.com/x`, `go get ./... example.com/x`, `go get ./x@latest`, `git rm f`, `git rm --cached --no-cached f`, `git rm -f f`)
 }

@@ -178,7 +178,18 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 	}})
 	add("apply am sparse-checkout update-index pack-refs fsck rerere write-tree commit-tree hash-object mktree stripspace interpret-trailers column fmt-merge-msg patch-id mailinfo mailsplit", gitCommand{syntax: syntax{values: "pCmFS", long: []string{"--directory", "--exclude", "--include"}}, reads: []string{"-F"}})
 	add("push", gitCommand{danger: "sends work to another machine", free: true})
-	add("rm", gitCommand{danger: "removes files"})
+	add("rm", gitCommand{fn: func(g *gitCall) bool {
+		// With --cached the files stay.
+		if g.a.exact("--cached") == nil || g.a.loose != nil {
+			g.j.stop(Dangerous, "git rm removes files")
+		}
+		for _, o := range g.a.opts {
+			if strings.HasPrefix(o.name, "--no-") {
+				g.j.stop(Dangerous, "git rm "+o.name)
+			}
+		}
+		return false
+	}})
 	add("filter-branch filter-repo replace update-ref prune", gitCommand{danger: "rewrites history or forgets it", free: true})
 	add("send-email imap-send request-pull svn p4 cvsimport cvsexportcommit cvsserver http-push http-fetch daemon instaweb upload-pack receive-pack upload-archive shell", gitCommand{danger: "reaches another machine", free: true})
 	add("difftool mergetool help web--browse gui citool hook credential credential-store credential-cache credential-fill fast-import fast-export for-each-repo scalar remote-ext remote-fd lfs annex crypt secret flow", gitCommand{external: "runs other programs", free: true})

@@ -49,8 +49,14 @@ func judgeGo(j *judge) {
 		}
 		return
 	case "get":
-		if len(a.operands) > 0 {
-			j.stop(External, "adds code by name")
+		for _, w := range a.operands {
+			// The packages of the project need what go.mod names already.
+			if v := w.Value; !w.Known || v != "." && !strings.HasPrefix(v, "./") || strings.Contains(v, "@") {
+				j.stop(External, "adds code by name")
+			}
+		}
+		if j.s.Appended {
+			j.flag(External, "adds code by name")
 		}
 	case "run", "install", "tool":
 		j.goTarget(sub, &a)

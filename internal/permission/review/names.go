@@ -68,6 +68,16 @@ func (j *judge) wrapperWords(w *shell.Wrapper) {
 			case strings.HasPrefix(v, "-a"):
 				j.read(part(a, v[2:]))
 			}
+		case "fd", "fdfind":
+			switch v {
+			case "-x", "-X", "--exec", "--exec-batch":
+				return
+			case "-E", "--exclude":
+				continue
+			}
+			if i > 0 && w.Argv[i-1].Value != "-E" && w.Argv[i-1].Value != "--exclude" && namesSecret(v) {
+				j.flag(Sensitive, "fd gives files that hold secrets: "+a.Text)
+			}
 		case "find":
 			negated := i > 0 && (w.Argv[i-1].Value == "!" || w.Argv[i-1].Value == "-not")
 			switch v {
