@@ -43,6 +43,8 @@ type analysis struct {
 	// assigned holds names of variables that the line sets, so that $HOME is
 	// not taken for the home directory behind an assignment to it.
 	assigned map[string]bool
+	// texts holds the fixed values that the line gives to variables.
+	texts map[string][]string
 }
 
 // scope is what a stage inherits from the commands around it.

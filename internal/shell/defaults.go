@@ -89,6 +89,43 @@ func constantParts(parts []syntax.WordPart) (string, bool) {
 	return text.String(), true
 }
 
+// noteText remembers a value that a variable is given.
+func (a *analysis) noteText(x Assign) {
+	if !x.Value.Known {
+		return
+	}
+	if a.texts == nil {
+		a.texts = map[string][]string{}
+	}
+	a.texts[x.Name] = append(a.texts[x.Name], x.Value.Value)
+}
+
+// ownText puts what the line itself gave to a variable in its place, as a
+// default is. Which of several values it has nobody follows: each is looked at.
+func (b *wordBuilder) ownText(name string) {
+	prefix := string(append(b.given, b.value[b.copied:]...))
+	for _, text := range b.a.texts[name] {
+		if hiddenPath(prefix + text) {
+			b.a.refuse("$%s may name a path that has to be judged: %s", name, Quote(text))
+		}
+		b.given, b.copied = []byte(prefix+text), len(b.value)
+	}
+}
+
+// hiddenPath reports whether a path has a hidden element, leaves its
+// directory, names a device or looks like a key.
+func hiddenPath(p string) bool {
+	p = strings.NewReplacer(string(Hole), "", string(Digits), "0").Replace(p)
+	for field := range strings.FieldsFuncSeq(p, func(r rune) bool { return strings.ContainsRune(" \t\n=:,", r) }) {
+		field = strings.TrimPrefix(field, "./")
+		if strings.HasPrefix(field, ".") && field != "." || strings.HasPrefix(field, "/dev/") || strings.HasPrefix(field, "//") ||
+			strings.Contains(field, "/.") || strings.Contains(field, "id_") {
+			return true
+		}
+	}
+	return false
+}
+
 // givesPath reports whether the defaults of a word may make it a path that
 // has to be judged by its name: an absolute one, a hidden one, one that leaves
 // its directory. The variable may well be unset, and then the line has chosen

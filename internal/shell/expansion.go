@@ -179,6 +179,7 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 			}
 		}
 	}
+	b.ownText(name)
 	// "$@" is several words even in quotes.
 	b.hole(quoted && name != "@")
 }

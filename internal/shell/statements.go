@@ -270,6 +270,7 @@ func (a *analysis) assignment(as *syntax.Assign, sc *scope, in dirSet) Assign {
 		return x
 	}
 	x.Value = a.value(as.Value, sc, in)
+	a.noteText(x)
 	if x.Value.Static && !strings.HasPrefix(x.Value.Text, "~") {
 		x.Text = Quote(x.Name + eq + x.Value.Value)
 	} else {

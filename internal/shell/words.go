@@ -98,8 +98,8 @@ func (a *analysis) build(parts []syntax.WordPart, source string, sc *scope, in d
 	for i, p := range parts {
 		b.part(p, i == 0, i == len(parts)-1)
 	}
-	if b.givesPath() {
-		a.refuse("a default that names a path or an option: %s", source)
+	if b.givesPath() || len(b.given) > 0 && hiddenPath(string(b.given)+string(b.value[b.copied:])) {
+		a.refuse("a default or variable that names a path or an option: %s", source)
 	}
 	value := string(b.value)
 	if b.glob && value == "[" {
