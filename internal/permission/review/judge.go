@@ -118,6 +118,9 @@ func (j *judge) wrappers() {
 // environment judges the variables that are set or taken away for the stage.
 func (j *judge) environment() {
 	for _, a := range j.s.Assigns {
+		if evaluates(a.Value.Value) {
+			j.flag(External, "a subscript that runs a command where it is evaluated: "+a.Text)
+		}
 		// What is put into a variable may be read or connected to by its name.
 		if !j.socket(a.Value) {
 			j.read(a.Value)
@@ -145,6 +148,9 @@ func (j *judge) redirect(r *shell.Redirect) {
 		j.socket(r.Target)
 	case shell.RedirectText:
 		if j.s.Appended || j.s.Program() == "read" || j.s.Program() == "mapfile" || j.s.Program() == "readarray" {
+			if evaluates(r.Target.Value) {
+				j.flag(External, "a subscript that runs a command where it is evaluated: "+r.Text)
+			}
 			for _, name := range strings.Fields(r.Target.Value) {
 				j.read(part(r.Target, name))
 			}

@@ -94,6 +94,9 @@ func judgeCurl(j *judge) {
 				j.stop(Dangerous, "curl -X "+v.Text+" changes something at the other end")
 			}
 		case "-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--etag-save":
+			if strings.Contains(v.Value, "#") {
+				j.stop(Tampering, "curl puts parts of the address into the name: "+v.Text)
+			}
 			if v.Value != "-" {
 				j.write(v)
 			}
@@ -203,6 +206,11 @@ func judgeWget(j *judge) {
 			}
 		case "--spider":
 			spider = true
+		case "-t", "-T", "-w", "--tries", "--timeout", "--wait", "--waitretry", "--limit-rate":
+		default:
+			if o.has && !o.value.Known {
+				j.stop(Dangerous, "wget "+o.name+" with text that is not shown")
+			}
 		}
 	}
 	for _, w := range a.operands {
