@@ -113,7 +113,7 @@ func TestSecretReads(t *testing.T) {
 		`jq -C . ~/.ssh/id_rsa`, `jq -rC . ~/.ssh/id_rsa`, `jq -n --rawfile a ~/.ssh/id_rsa '$a'`, `grep --regex=. ~/.ssh/id_rsa`, `grep --reg . ~/.ssh/id_rsa`,
 		`grep --fil=f ~/.ssh/id_rsa`, `cat ${X:-.env}`, `cat "${X:-/home/u/.ssh/id_rsa}"`, `cat "${X:+.env}"`, `git show :0:.env`, `git show HEAD:.env`, `git show ':2:sub/.env'`,
 		`find ~ -name id_rsa -exec cat {} +`, `find . -name '.en*' -exec cat {} \;`, `find . -iname '.ENV' -exec cat {} +`, `find / -path '*/.ssh/*' -exec cat {} +`,
-		`xargs -a .env echo`, `xargs --arg-file=.env echo`, `shopt -s nocaseglob; cat .EN[V]`, `cat .EN[V]`, `cat id_[r]sa`, `X=.env; cat $X`,
+		`xargs -a .env echo`, `xargs -ra .env echo`, `xargs -a.env echo`, `git grep -e x HEAD:.env`, `find / -name shadow -exec cat {} +`, `find . -regex '.*\.env' -exec cat {} +`, `find . -regex '.*\.env' | xargs cat`, `xargs --arg-file=.env echo`, `shopt -s nocaseglob; cat .EN[V]`, `cat .EN[V]`, `cat id_[r]sa`, `X=.env; cat $X`,
 		`X=~/.ssh/id_rsa; cat "$X"`, `xargs cat <<< .env`, `date -f .env`, `date --fil=.env`,
 	)
 	heldLines(t, `X=/dev/tcp/h/80; cat < $X`, `cat < "${X:-/dev/tcp/h/80}"`, `export X=/dev/tcp/h/80; cat < $X`, `X=/dev/udp/h/53; echo a > $X`)

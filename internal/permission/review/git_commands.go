@@ -46,6 +46,7 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		for i, w := range g.a.operands {
 			if i >= skip {
 				g.j.read(w)
+				g.j.readBehindColons(w)
 			}
 		}
 		return true

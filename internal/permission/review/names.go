@@ -60,13 +60,18 @@ func (j *judge) wrapperWords(w *shell.Wrapper) {
 				return
 			}
 		case "xargs":
+			file, long := strings.CutPrefix(v, "--arg-file=")
+			at := strings.IndexByte(v, 'a')
 			switch {
-			case v == "-a" || v == "--arg-file":
+			case v == "--arg-file":
 				j.read(next)
-			case strings.HasPrefix(v, "--arg-file="):
-				j.read(part(a, v[len("--arg-file="):]))
-			case strings.HasPrefix(v, "-a"):
-				j.read(part(a, v[2:]))
+			case long:
+				j.read(part(a, file))
+			case at < 1 || v[0] != '-' || strings.Trim(v[1:at], "0rtpxo") != "":
+			case at == len(v)-1:
+				j.read(next)
+			default:
+				j.read(part(a, v[at+1:]))
 			}
 		case "fd", "fdfind":
 			switch v {
@@ -82,7 +87,7 @@ func (j *judge) wrapperWords(w *shell.Wrapper) {
 			negated := i > 0 && (w.Argv[i-1].Value == "!" || w.Argv[i-1].Value == "-not")
 			switch v {
 			case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname":
-				if !negated && j.findsSecret(next.Value) {
+				if !negated && (j.findsSecret(next.Value) || strings.HasSuffix(v, "regex") && namesSecret(next.Value)) {
 					j.flag(Sensitive, "find gives files that hold secrets: "+next.Text)
 				}
 			}
@@ -102,6 +107,9 @@ func (j *judge) findsSecret(pattern string) bool {
 	last := pattern[strings.LastIndexByte(pattern, '/')+1:]
 	if strings.Trim(last, "*?.") == "" {
 		return false
+	}
+	if contains([]string{"shadow", "gshadow", "sudoers", "environ", "shadow-", "gshadow-"}, last) {
+		return true
 	}
 	for _, name := range [...]string{".env", ".netrc", ".git-credentials", ".pgpass", ".npmrc", ".vault-token", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".ssh"} {
 		if ok, err := path.Match(last, name); err == nil && ok {

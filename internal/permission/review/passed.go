@@ -31,7 +31,7 @@ func GivesSecret(s *shell.Stage, p *Place) bool {
 			negated := i > 0 && (s.Argv[i-1].Value == "!" || s.Argv[i-1].Value == "-not")
 			switch before {
 			case "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex":
-				if !negated && j.findsSecret(w.Value) {
+				if !negated && (j.findsSecret(w.Value) || strings.HasSuffix(before, "regex") && namesSecret(w.Value)) {
 					return true
 				}
 			}

@@ -9,7 +9,7 @@ import (
 // binutilsOptions are the options with which the readers of object files only
 // read; the others load plugins, ask servers for symbols or read options from
 // files.
-var binutilsOptions = strings.Fields(`-a -A -B -C -D -f -g -h -H -i -j -l -n -p -r -R -s -S -t -T -u -v -V -w -x -X -d -e -I -L -c -z -o -b -P -M -m -E -K -F -N -W -G
+var binutilsOptions = strings.Fields(`-a -A -B -C -D -f -g -h -H -i -j -l -n -p -r -R -s -S -t -T -u -v -V -w -x -X -d -e -I -L -c -z -o -b -P -M -m -E -F -N -W -G
 	--all --debug-syms --demangle --dynamic --defined-only --extern-only --line-numbers --numeric-sort --no-sort --portability --print-armap --print-size
 	--print-file-name --radix --reverse-sort --size-sort --special-syms --synthetic --target --undefined-only --format --with-symbol-versions
 	--archive-headers --file-headers --private-headers --headers --section-headers --all-headers --disassemble --disassemble-all --full-contents --source

@@ -115,6 +115,12 @@ func judgeNpm(j *judge) {
 		if sub == "init" && len(names) == 0 {
 			return
 		}
+		if sub == "exec" && j.name == "pnpm" && len(a.opts) == 0 && len(names) > 0 && names[0].Known && !strings.ContainsAny(names[0].Value, "@:/") &&
+			j.p.Exists != nil && j.p.Exists("node_modules/.bin/"+names[0].Value) {
+			// pnpm runs what the project has installed, before anything else.
+			j.readAll(names)
+			return
+		}
 		j.stop(External, j.name+" "+sub+" runs a package by name")
 	case "install", "i", "in", "ins", "inst", "insta", "instal", "isnt", "isnta", "isntal", "isntall", "add", "a", "install-test", "it", "update", "up", "upgrade", "install-clean", "ci", "clean-install", "ic":
 		for _, w := range names {
