@@ -68,6 +68,7 @@ func (l *lineJudge) review(text string) *LineReview {
 	for i := range line.Stages {
 		out.Stages[i] = l.stage(&line.Stages[i])
 	}
+	l.passedNames(out)
 	for i := range out.Stages {
 		if s := &out.Stages[i]; s.Verdict == Denied {
 			out.hold(Denied, i, s.Reason)
@@ -85,6 +86,27 @@ func (l *lineJudge) review(text string) *LineReview {
 		}
 	}
 	return out
+}
+
+// passedNames holds a stage that is given the name of a file of secrets by
+// another stage of the line, where no rule of the user decided.
+func (l *lineJudge) passedNames(out *LineReview) {
+	if l.mode == Never {
+		return
+	}
+	for i := range out.Stages {
+		s := &out.Stages[i]
+		if s.Verdict != Pass || s.Rule != nil || !review.TakesNames(s.Stage) {
+			continue
+		}
+		for k := range out.Stages {
+			if k != i && review.GivesSecret(out.Stages[k].Stage, l.place) {
+				s.Class, s.Verdict = review.Sensitive, l.ask()
+				s.Reason = "is given the name of a file that holds secrets: " + out.Stages[k].Stage.Effective()
+				break
+			}
+		}
+	}
 }
 
 func (r *LineReview) hold(v Verdict, stage int, reason string) {

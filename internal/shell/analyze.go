@@ -28,7 +28,7 @@ func Analyze(text string, opt Options) *Line {
 		return line
 	}
 	a.protect(func() {
-		a.script(text, scope{depth: 1}, dirSet{{Path: opt.Dir, Known: opt.Dir != ""}})
+		a.script(text, scope{depth: 1}, true, dirSet{{Path: opt.Dir, Known: opt.Dir != ""}})
 	})
 	if line.Refusal == "" && len(line.Stages) == 0 {
 		a.refuse("nothing to run")
@@ -43,6 +43,8 @@ type analysis struct {
 	// assigned holds names of variables that the line sets, so that $HOME is
 	// not taken for the home directory behind an assignment to it.
 	assigned map[string]bool
+	// texts holds the fixed values that the line gives to variables.
+	texts map[string][]string
 }
 
 // scope is what a stage inherits from the commands around it.
@@ -56,7 +58,11 @@ type scope struct {
 	redirs   []Redirect
 	wrappers []Wrapper
 	dialect  string
-	moved    bool
+	// whole is set for the statements of a whole script, not for lists in it.
+	whole bool
+	// foreign names the shell that reads the script when it is not bash.
+	foreign string
+	moved   bool
 	// outer counts the wrappers around the script that is being read: only
 	// those behind them stand between a builtin and its shell.
 	outer int
@@ -100,8 +106,9 @@ func parse(src string) (*syntax.File, error) {
 	return f, err
 }
 
-// script reads src as a whole shell script and appends its stages.
-func (a *analysis) script(src string, sc scope, in dirSet) dirSet {
+// script reads src as a shell script and appends its stages. whole says that a
+// shell of its own reads it, not an eval.
+func (a *analysis) script(src string, sc scope, whole bool, in dirSet) dirSet {
 	if sc.depth > MaxDepth {
 		a.refuse("commands nest more than %d deep", MaxDepth)
 		if sc.depth > 4*MaxDepth {
@@ -122,7 +129,12 @@ func (a *analysis) script(src string, sc scope, in dirSet) dirSet {
 	if !joinsAreCertain(f, src) {
 		a.refuse("a backslash joins two lines where shells do not agree on it")
 	}
-	sc.src = src
+	if sc.foreign != "" {
+		if what := portable(f, src); what != "" {
+			a.refuse("%s may read %s differently", sc.foreign, what)
+		}
+	}
+	sc.src, sc.whole = src, whole
 	return a.statements(f.Stmts, sc, in)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,6 +35,7 @@ type sandbox struct {
 	bwrap string
 	farm  string // directory of stand-ins and wrappers
 	work  string
+	dash  string // dash, when it is this machine's sh: then sh and dash are real
 }
 
 // realWrappers start other programs and must be the real thing.
@@ -53,6 +55,11 @@ printf -v r '%s\037' "${0##*/}" "$@"; printf '%s\036' "$r" >> "$LOG"
 const printingCat = standIn + `[ $# -gt 0 ] || while IFS= read -r l || [ -n "$l" ]; do printf '%s\n' "$l"; done
 `
 
+// realDash is the stand-in of sh and dash: it writes down how it was started and
+// starts the real one, which finds no stand-in for a name that has no file.
+const realDash = standIn + `exec /run/t/dash "$@"
+`
+
 // newSandbox prepares the place, or skips when this machine cannot.
 func newSandbox(t testing.TB) *sandbox {
 	t.Helper()
@@ -69,10 +76,16 @@ func newSandbox(t testing.TB) *sandbox {
 	if err := os.Mkdir(s.farm, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if p, err := filepath.EvalSymlinks("/bin/sh"); err == nil && filepath.Base(p) == "dash" {
+		s.dash = p
+	}
 	for _, name := range standIns {
 		text := standIn
-		if name == "cat" {
+		switch {
+		case name == "cat":
 			text = printingCat
+		case (name == "sh" || name == "dash") && s.dash != "":
+			text = realDash
 		}
 		if err := os.WriteFile(filepath.Join(s.farm, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -142,12 +155,16 @@ func (s *sandbox) run(t testing.TB, lines []string) ([][][]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(len(lines))*5*time.Second+20*time.Second)
 	defer cancel()
+	dash := s.dash
+	if dash == "" {
+		dash = "/bin/bash" // nothing starts it
+	}
 	cmd := exec.CommandContext(ctx, s.bwrap,
 		"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
 		"--ro-bind", "/lib", "/lib", "--ro-bind-try", "/lib64", "/lib64", "--ro-bind-try", "/usr/lib", "/usr/lib", "--ro-bind-try", "/usr/libexec", "/usr/libexec",
 		"--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", "/home/u", "--dir", "/w/ws/src",
 		"--ro-bind", s.farm, "/s", "--ro-bind", s.farm, "/bin", "--ro-bind", s.farm, "/usr/bin",
-		"--dir", "/run/t", "--ro-bind", "/bin/bash", "/run/t/bash", "--ro-bind", timeout, "/run/t/timeout",
+		"--dir", "/run/t", "--ro-bind", "/bin/bash", "/run/t/bash", "--ro-bind", dash, "/run/t/dash", "--ro-bind", timeout, "/run/t/timeout",
 		"--ro-bind", filepath.Join(dir, "lines"), "/run/t/lines", "--bind", filepath.Join(dir, "logs"), "/run/t/logs",
 		"--clearenv", "--setenv", "PATH", "/s", "--setenv", "HOME", "/home/u", "--setenv", "TMPDIR", "/tmp", "--setenv", "LC_ALL", "C.UTF-8",
 		"--chdir", "/w/ws", "--", "/run/t/bash", "--norc", "--noprofile", "-c", driver)
@@ -266,46 +283,6 @@ func runnable(line string) bool {
 		!strings.Contains(line, "command_not_found") && !strings.Contains(line, "/run/t")
 }
 
-// pieces are what generated lines are made of beside those of the seeds.
-var pieces = []string{
-	"ls", "rm x", "env", "env A=1", "timeout 5", "nice -n 1", "xargs -n1", "sh -c 'rm y'", "bash -c 'ls; rm z'", "eval", "command", "exec",
-	"'", `"`, "`", "$(", ")", "{", "}", "(", ";", "&", "&&", "||", "|", "|&", "\n", "\\", "\\\n", " ", "\t", "#", "!", "<", ">", ">>", "<<<", "<<EOF\n", "\nEOF\n",
-	">&2", "2>&1", "&>", "$x", "${x}", "${x:-y}", "${x%a}", "$'\\x72m'", "$'a\\tb'", `$"x"`, "$((1+2))", "$[1]", "~", "~/", "*", "?", "[a]", "{a,b}", "{1..3}", "a{b,c}d", "{,a}",
-	"=", "X=1", "X=$(ls)", "-x", "--", "[", "]", "[ -f x ]", "time", "do", "done", "if", "then", "fi", "case", "in", "esac", "for", "while", "function", "f()", "<(ls)", ">(cat)",
-	"echo", "echo -n a", "printf %s", "cd src", "true", "false", "find . -name x", "-exec rm {} \\;", "-exec ls {} +", "\"$@\"", "$1", "$#", "$$", "é", "\u200d", "%", ",", "..", ".", ":", "@", "+",
-}
-
-// generate makes a line out of seeds and pieces: splices, insertions, and
-// changes of single bytes.
-func generate(r *rand.Rand, corpus []string) string {
-	pick := func(list []string) string { return list[r.IntN(len(list))] }
-	line := pick(corpus)
-	for n := r.IntN(4); n >= 0; n-- {
-		at := r.IntN(len(line) + 1)
-		switch r.IntN(7) {
-		case 0:
-			line = line[:at] + pick(pieces) + line[at:]
-		case 1:
-			line = line[:at] + " " + pick(pieces) + " " + line[at:]
-		case 2:
-			other := pick(corpus)
-			line = line[:at] + other[r.IntN(len(other)+1):]
-		case 3:
-			end := min(len(line), at+r.IntN(4))
-			line = line[:at] + line[end:]
-		case 4:
-			line += pick([]string{"; ", " && ", " | ", "\n", " & ", " || "}) + pick(corpus)
-		case 5:
-			line = pick([]string{"env ", "timeout 3 ", "nice ", "sh -c ", "eval ", "command ", "! ", "time ", "X=1 "}) + line
-		case 6:
-			if at < len(line) {
-				line = line[:at] + string(rune(32+r.IntN(95))) + line[at+1:]
-			}
-		}
-	}
-	return line
-}
-
 // TestAgainstBash compares generated lines with bash.
 func TestAgainstBash(t *testing.T) {
 	s := newSandbox(t)
@@ -321,9 +298,9 @@ func TestAgainstBash(t *testing.T) {
 		seed = n
 	}
 	r := rand.New(rand.NewPCG(seed, uint64(want)))
-	corpus := seeds(t)
+	corpus := slices.Concat(seeds(t), slices.Repeat(trickSeeds(), 4))
 	var lines []string
-	for _, l := range corpus {
+	for _, l := range slices.Concat(seeds(t), trickSeeds()) {
 		if runnable(l) && shell.Analyze(l, corpusOptions).Decomposed() {
 			lines = append(lines, l)
 		}
@@ -365,9 +342,37 @@ func TestAgainstBash(t *testing.T) {
 	}
 }
 
+// TestOracleSeesTricks holds that the comparison has the power to find what the
+// reader refuses: the shells do start what these lines hide.
+func TestOracleSeesTricks(t *testing.T) {
+	s := newSandbox(t)
+	lines := []string{
+		"cat <<EOF\nEO\\\nF\nrm x\nEOF", "echo \"$\\\n(rm x)\"", "ls #\\\nrm x", `echo "${x:-'$(rm x)'}"`, "cat <<EOF\n${x:-'$(rm x)'}\nEOF",
+		"bash -c + 'rm x'",
+	}
+	if s.dash != "" {
+		lines = append(lines, `sh -c "echo \$'\\'; rm x #'"`, `sh -c + 'rm x'`)
+	}
+	for _, line := range lines {
+		if shell.Analyze(line, corpusOptions).Decomposed() {
+			t.Errorf("%q is read", line)
+		}
+		out, err := s.run(t, []string{strings.Replace(line, "bash -c", "/run/t/bash -c", 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(out[0], func(argv []string) bool { return slices.Equal(argv, []string{"rm", "x"}) }) {
+			t.Errorf("%q started %q, and no rm", line, out[0])
+		}
+	}
+}
+
 // FuzzAgainstBash looks for lines that bash reads differently.
 func FuzzAgainstBash(f *testing.F) {
 	s := newSandbox(f)
+	for _, l := range trickSeeds() {
+		f.Add(l)
+	}
 	for i, l := range seeds(f) {
 		// Each seed costs a sandbox of its own in an ordinary test run.
 		if i%40 == 0 {

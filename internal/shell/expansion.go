@@ -153,7 +153,7 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 	if name == "IFS" {
 		b.a.refuse("$IFS")
 	}
-	if p.Exp != nil && !b.a.constantExpansion(p.Exp) {
+	if p.Exp != nil && !b.constantExpansion(p.Exp, quoted) {
 		b.a.refuse("parameter form ${%s%s...}", name, p.Exp.Op)
 	}
 	if p.Length {
@@ -179,6 +179,7 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 			}
 		}
 	}
+	b.ownText(name)
 	// "$@" is several words even in quotes.
 	b.hole(quoted && name != "@")
 }
@@ -186,43 +187,10 @@ func (b *wordBuilder) parameter(p *syntax.ParamExp, quoted bool) {
 // known adds the value of a variable whose value is certain. Unquoted it must
 // also survive splitting and matching.
 func (b *wordBuilder) known(name, value string, quoted bool) bool {
-	if value == "" || b.a.assigned[name] || (!quoted && strings.ContainsAny(value, " \t\n*?[\\")) {
+	if value == "" || b.changed(name) || (!quoted && strings.ContainsAny(value, " \t\n*?[\\")) {
 		return false
 	}
 	return b.directory(name, value)
-}
-
-func (a *analysis) constantExpansion(e *syntax.Expansion) bool {
-	switch e.Op {
-	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull,
-		syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-	default:
-		return false
-	}
-	return e.Word == nil || constantParts(e.Word.Parts)
-}
-
-// constantParts reports whether a word is made of literal text only.
-func constantParts(parts []syntax.WordPart) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *syntax.Lit:
-			if _, hidden := hiddenOutsideQuotes(p.Value); hidden {
-				return false
-			}
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				return false
-			}
-		case *syntax.DblQuoted:
-			if p.Dollar || !constantParts(p.Parts) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // constantArithmetic allows integers and operators without a side effect:

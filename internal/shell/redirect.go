@@ -129,7 +129,7 @@ func (a *analysis) document(r *syntax.Redirect, sc *scope, in dirSet) Word {
 	if text, ok := documentText(r); ok {
 		return Word{Value: text, Text: Quote(text), Known: true, Static: true}
 	}
-	b := wordBuilder{a: a, sc: sc, in: in}
+	b := wordBuilder{a: a, sc: sc, in: in, document: true}
 	if r.Hdoc != nil {
 		for _, p := range r.Hdoc.Parts {
 			if lit, ok := p.(*syntax.Lit); ok {

@@ -10,35 +10,75 @@ import (
 // statements walks a list. Each command runs where the one before it may have
 // left the shell.
 func (a *analysis) statements(list []*syntax.Stmt, sc scope, in dirSet) dirSet {
-	strict := false
+	strict, whole := false, sc.whole
+	sc.whole = false
 	start := in
 	for _, s := range list {
+		before := len(a.line.Stages)
 		f := a.statement(s, sc, in)
 		in = f.both()
-		if _, simple := s.Cmd.(*syntax.CallExpr); simple && !s.Negated && !s.Background {
-			if strict {
-				in = f.ok
-			}
-			strict = strict || a.setsErrexit()
+		if _, simple := s.Cmd.(*syntax.CallExpr); simple && strict && !s.Negated && !s.Background {
+			in = f.ok
+		}
+		switch {
+		case whole && setsErrexit(s):
+			strict = true
+		case a.mayEndErrexit(before):
+			// Nor does a later "set -e" count: a trap may answer it.
+			strict, whole = false, false
 		}
 		sc.moved = sc.moved || !slices.Equal(in, start)
 	}
 	return in
 }
 
-// setsErrexit reports whether the stage found last is "set -e": the simple
-// commands behind it only run if those before them succeeded.
-func (a *analysis) setsErrexit() bool {
-	n := len(a.line.Stages)
-	if n == 0 {
+// setsErrexit reports whether a statement is "set -e" and nothing else: the
+// simple commands behind it only run if those before them succeeded. It counts
+// only as a statement of a whole script: in a list whose failure somebody
+// looks at, as in "eval '...' || true", the shell goes on.
+func setsErrexit(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || s.Negated || s.Background || len(s.Redirs) > 0 || len(call.Assigns) > 0 {
 		return false
 	}
-	s := &a.line.Stages[n-1]
-	if s.Kind != Command || s.Argv[0].Value != "set" || len(s.Argv) < 2 {
+	var words []string
+	for _, w := range call.Args {
+		words = append(words, w.Lit())
+	}
+	if len(words) < 2 || words[0] != "set" {
 		return false
 	}
-	flag := s.Argv[1]
-	return flag.Known && len(flag.Value) > 1 && flag.Value[0] == '-' && strings.Contains(flag.Value, "e")
+	sets := false
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		if len(w) < 2 || w[0] != '-' || strings.Trim(w[1:], "euxvo") != "" {
+			return false
+		}
+		sets = sets || strings.Contains(w, "e")
+		for range strings.Count(w, "o") {
+			if i++; i >= len(words) || !plainSetOption(words[i]) || words[i] == "noexec" {
+				return false
+			}
+			sets = sets || words[i] == "errexit"
+		}
+	}
+	return sets
+}
+
+// mayEndErrexit reports whether the stages found since may have changed what
+// the shell does about a failure.
+func (a *analysis) mayEndErrexit(since int) bool {
+	for i := since; i < len(a.line.Stages); i++ {
+		s := &a.line.Stages[i]
+		if slices.ContainsFunc(s.Wrappers, func(w Wrapper) bool { return w.Name == "eval" || w.Name == "builtin" || w.Name == "command" }) {
+			return true
+		}
+		switch s.Program() {
+		case "set", "shopt", "eval", "source", ".", "trap", "enable", "alias", "unalias", "builtin", "command", "exec":
+			return true
+		}
+	}
+	return false
 }
 
 // statement walks one command and says where the shell may be afterwards.
@@ -207,7 +247,9 @@ func (a *analysis) assignments(list []*syntax.Assign, sc scope, in dirSet, lasti
 			continue
 		}
 		x := a.assignment(as, &sc, in)
-		if lasting {
+		if lasting || sc.foreign != "" {
+			// To other shells, and to bash when it is called sh, what stands
+			// before a special builtin such as ":" stays.
 			a.assign(x.Name)
 		}
 		own = append(own, x)
@@ -228,6 +270,7 @@ func (a *analysis) assignment(as *syntax.Assign, sc *scope, in dirSet) Assign {
 		return x
 	}
 	x.Value = a.value(as.Value, sc, in)
+	a.noteText(x)
 	if x.Value.Static && !strings.HasPrefix(x.Value.Text, "~") {
 		x.Text = Quote(x.Name + eq + x.Value.Value)
 	} else {

@@ -269,7 +269,9 @@ func (a *analysis) moves(st *Stage, outer int, in dirSet) flow {
 		}
 	}
 	a.assign("OLDPWD")
-	return flow{ok: target(st.Argv, in, a.opt.Home, a.assigned["HOME"] || a.assigned["CDPATH"]), fail: in}
+	around := scope{assigns: st.Assigns, unset: st.Unset, cleared: st.Cleared}
+	changed := a.assigned["HOME"] || a.assigned["CDPATH"] || around.sets("HOME") || around.sets("CDPATH")
+	return flow{ok: target(st.Argv, in, a.opt.Home, changed), fail: in}
 }
 
 // noteVariables remembers the variables that builtins set.

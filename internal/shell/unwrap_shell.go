@@ -50,7 +50,7 @@ func (a *analysis) eval(argv []Word, sc scope, in dirSet, after *flow) step {
 	before := len(a.line.Stages)
 	sc.wrappers = append(slices.Clip(sc.wrappers), Wrapper{Name: "eval", Plain: true, Program: argv[0], Argv: argv})
 	sc.depth++
-	out := a.script(text, sc, in)
+	out := a.script(text, sc, false, in)
 	if len(a.line.Stages) == before {
 		a.refuse("eval of nothing")
 	}
@@ -125,6 +125,10 @@ func (a *analysis) shell(name string, argv []Word, sc scope, in dirSet) step {
 
 // inner reads a script that another shell runs.
 func (a *analysis) inner(script, name string, w Wrapper, sc scope, in dirSet) {
+	sc.foreign = ""
+	if name != "bash" {
+		sc.foreign = name
+	}
 	switch name {
 	case "zsh", "ksh", "mksh":
 		sc.dialect = name
@@ -133,24 +137,12 @@ func (a *analysis) inner(script, name string, w Wrapper, sc scope, in dirSet) {
 	sc.outer = len(sc.wrappers)
 	sc.depth++
 	before := len(a.line.Stages)
-	a.script(script, sc, in)
+	a.script(script, sc, true, in)
 	if len(a.line.Stages) == before {
 		a.refuse("%s runs nothing", name)
 	}
 	if sc.dialect != "" {
 		a.checkDialect(name, before)
-	}
-}
-
-// checkDialect refuses words that a shell with its own expansion rules might
-// read differently: only fixed words mean the same in all of them.
-func (a *analysis) checkDialect(name string, from int) {
-	for i := from; i < len(a.line.Stages); i++ {
-		for _, w := range a.line.Stages[i].Argv {
-			if !w.Known || strings.HasPrefix(w.Value, "=") {
-				a.refuse("%s may read %s differently", name, w.Text)
-			}
-		}
 	}
 }
 
@@ -186,6 +178,11 @@ func (a *analysis) shellOptions(name string, argv []Word) (shellArgs, bool) {
 			i++
 			break
 		}
+		if v == "+" {
+			// Shells skip it and look for more options, or run a file of the name.
+			a.refuse("a lone + among the options of %s", name)
+			return out, false
+		}
 		if len(v) < 2 || (v[0] != '-' && v[0] != '+') {
 			break
 		}
@@ -201,6 +198,10 @@ func (a *analysis) shellOptions(name string, argv []Word) (shellArgs, bool) {
 			return out, false
 		}
 		for _, c := range v[1:] {
+			if !knownLetter(name, c) {
+				a.refuse("%s has no option %s that is known here", name, w.Text)
+				return out, false
+			}
 			switch c {
 			case 'c':
 				out.command = true
@@ -208,21 +209,26 @@ func (a *analysis) shellOptions(name string, argv []Word) (shellArgs, bool) {
 				out.stdin = true
 			case 'i':
 				out.interactive = true
-			case 'a', 'b', 'e', 'f', 'h', 'l', 'm', 'n', 'p', 't', 'u', 'v', 'x', 'B', 'C', 'E', 'H', 'P', 'T':
 			case 'o':
 				i++
 				if i >= len(argv) || !argv[i].Known || !plainSetOption(argv[i].Value) {
 					a.refuse("%s %s with an option that is not known here", name, w.Text)
 					return out, false
 				}
-			default:
-				a.refuse("%s has no option %s that is known here", name, w.Text)
-				return out, false
 			}
 		}
 	}
 	out.operands = argv[i:]
 	return out, true
+}
+
+// knownLetter reports whether a letter is an option that shells read alike: in
+// zsh -b ends the options.
+func knownLetter(name string, c rune) bool {
+	if name == "bash" {
+		return strings.ContainsRune("csiabefhlmnptuvxoBCEHPT", c)
+	}
+	return strings.ContainsRune("csiaefilmnuvxo", c)
 }
 
 // plainSetOption lists the options of set -o that change neither how a line is

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -74,6 +75,14 @@ type wordBuilder struct {
 	// named is set once the word began with NAME= unquoted: bash expands a
 	// tilde behind it even in an argument.
 	named bool
+	// document is set in the text of a here-document.
+	document bool
+	// given is the value up to the byte of value that copied counts, with the
+	// defaults of parameters in their place; gives is set once there is one,
+	// option when it begins an option.
+	given         []byte
+	copied        int
+	gives, option bool
 }
 
 // build evaluates parts. source is the text the word was written as; "" makes
@@ -88,6 +97,9 @@ func (a *analysis) build(parts []syntax.WordPart, source string, sc *scope, in d
 	}
 	for i, p := range parts {
 		b.part(p, i == 0, i == len(parts)-1)
+	}
+	if b.givesPath() || len(b.given) > 0 && hiddenPath(string(b.given)+string(b.value[b.copied:])) {
+		a.refuse("a default or variable that names a path or an option: %s", source)
 	}
 	value := string(b.value)
 	if b.glob && value == "[" {
@@ -169,6 +181,9 @@ func (b *wordBuilder) literal(s string, first, last bool) {
 			if first && !b.named && validName(s[:i]) {
 				b.named = true
 				if i+1 < len(s) && s[i+1] == '~' {
+					if b.argument && b.sc.foreign != "" {
+						b.a.refuse("%s may leave a tilde behind = alone", b.sc.foreign)
+					}
 					rest := b.tilde(s[i+1:], last)
 					s, i = rest, -1
 				}
@@ -197,6 +212,9 @@ func (b *wordBuilder) tilde(s string, last bool) string {
 	if rest == "" && !last {
 		b.a.refuse("tilde before an expansion")
 	}
+	if b.sc.foreign != "" && (name == "+" || name == "-") {
+		b.a.refuse("%s may read ~%s differently", b.sc.foreign, name)
+	}
 	switch {
 	case name == "":
 		b.directory("HOME", b.a.opt.Home)
@@ -217,13 +235,26 @@ func (b *wordBuilder) tilde(s string, last bool) string {
 // directory adds the value of a variable that names a directory, if the line
 // has not changed it and its value is certain.
 func (b *wordBuilder) directory(name, value string) bool {
-	if value == "" || b.a.assigned[name] {
+	if value == "" || b.changed(name) {
 		b.unknown, b.expanded = true, true
 		b.value = append(b.value, Hole)
 		return false
 	}
 	b.value = append(b.value, path.Clean(value)...)
 	return true
+}
+
+// changed reports whether the line may have given a variable another value: by
+// an earlier command, or before the command whose script is being read.
+func (b *wordBuilder) changed(name string) bool {
+	return b.a.assigned[name] || b.sc.sets(name)
+}
+
+// sets reports whether a scope gives a variable a value of its own or takes
+// its value away.
+func (sc *scope) sets(name string) bool {
+	return sc.cleared || slices.Contains(sc.unset, name) ||
+		slices.ContainsFunc(sc.assigns, func(x Assign) bool { return x.Name == name })
 }
 
 func validName(s string) bool {

@@ -137,7 +137,8 @@ func matches(name, want string) bool {
 	if !strings.ContainsAny(name, "*?[") || (want[0] == '.') != (name[0] == '.') {
 		return false
 	}
-	ok, err := path.Match(name, want)
+	// A shell may be told to match in either case.
+	ok, err := path.Match(strings.ToLower(name), strings.ToLower(want))
 	return err != nil || ok
 }
 
@@ -154,7 +155,7 @@ func anywhere(names []string) string {
 		return last + " holds passwords"
 	}
 	for _, key := range [...]string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"} {
-		if strings.EqualFold(last, key) {
+		if strings.EqualFold(last, key) || len(last) > 2 && strings.EqualFold(last[:2], "id") && matches(last, key) {
 			return last + " is a private key"
 		}
 	}

@@ -1,6 +1,10 @@
 package review
 
-import "github.com/openmuse/muse/internal/shell"
+import (
+	"strings"
+
+	"github.com/openmuse/muse/internal/shell"
+)
 
 // judgeAwk parses the program: awk runs commands (system, pipes), writes files
 // (print >) and loads code (@load). A program that is not understood stops.
@@ -47,11 +51,14 @@ func judgeAwk(j *judge) {
 			j.flag(External, "an awk program that is not known: "+p.Text)
 			continue
 		}
-		if !harmlessAwk(p.Value) {
+		if !harmlessAwk(p.Value) || strings.Contains(p.Value, "ARGV") {
 			j.stop(External, "an awk program that may run commands or write files, or is not understood")
 		}
 	}
 	for _, w := range operands {
+		if strings.HasPrefix(w.Value, "/inet") {
+			j.flag(Dangerous, "opens a network connection: "+w.Text)
+		}
 		j.read(w)
 	}
 }

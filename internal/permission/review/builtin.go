@@ -11,7 +11,7 @@ import (
 func patternFirst(options ...string) func(*judge, *scanned) {
 	return func(j *judge, a *scanned) {
 		skip := 1
-		if a.exact(options...) != nil {
+		if a.option(options...) != nil {
 			skip = 0
 		}
 		for i, w := range a.operands {
@@ -20,7 +20,7 @@ func patternFirst(options ...string) func(*judge, *scanned) {
 			}
 		}
 		for _, o := range a.opts {
-			if o.has && (o.name == "-f" || o.name == "--file" || o.name == "--from-file" || o.name == "--ignore-file") {
+			if o.has && (o.name == "-f" || meansAny(o.name, []string{"--file", "--from-file", "--ignore-file", "--exclude-from"})) {
 				j.read(o.value)
 			}
 		}
@@ -46,7 +46,7 @@ func dateOperand(j *judge, a *scanned) {
 		}
 	}
 	for _, o := range a.opts {
-		if o.name == "-f" || o.name == "--file" {
+		if o.name == "-f" || o.name == "-r" || meansAny(o.name, []string{"--file", "--reference"}) {
 			j.read(o.value)
 		}
 	}
@@ -183,6 +183,12 @@ func judgeExport(j *judge) {
 	j.atLeast(ShellState, "sets variables for the commands behind it")
 	for _, w := range j.args {
 		name, value, assigned := strings.Cut(w.Value, "=")
+		if evaluates(value) {
+			j.flag(External, "a subscript that runs a command where it is evaluated: "+w.Text)
+		}
+		if assigned && !j.socket(part(w, value)) {
+			j.read(part(w, value))
+		}
 		switch {
 		case strings.HasPrefix(w.Value, "-"):
 			j.flag(Environment, "export "+w.Value)
@@ -233,7 +239,7 @@ func judgeSet(j *judge) {
 func judgeShopt(j *judge) {
 	for _, w := range j.args {
 		switch w.Value {
-		case "-s", "-u", "-q", "-p", "nullglob", "globstar", "dotglob", "failglob", "nocaseglob", "nocasematch", "extglob", "globasciiranges", "inherit_errexit":
+		case "-s", "-u", "-q", "-p", "nullglob", "globstar", "failglob", "nocaseglob", "nocasematch", "extglob", "globasciiranges", "inherit_errexit":
 			if w.Known {
 				continue
 			}

@@ -59,6 +59,10 @@ func judgeBuiltin(j *judge) {
 			if w.Known && !plainNumber(v) && v != "soft" && v != "hard" && v != "unlimited" {
 				j.flag(External, j.name+" with something that is no number: "+w.Text)
 			}
+		case w.MayBeOption() && !ended && j.name == "wait":
+			// "wait $PID" is everyday; what a variable is given is judged where
+			// it is given.
+			j.atLeast(Unknown, "could be an option of wait: "+w.Text)
 		case w.MayBeOption() && !ended:
 			if form.flags != "" || i == 0 {
 				j.flag(External, "could be an option of "+j.name+": "+w.Text)
@@ -73,6 +77,13 @@ func judgeBuiltin(j *judge) {
 	if j.s.Appended && form.flags != "" {
 		j.flag(External, "could get an option of "+j.name+" at run time")
 	}
+}
+
+// evaluates reports text that runs a command wherever the shell takes it for
+// the name of a variable or a number: a subscript with a substitution.
+func evaluates(v string) bool {
+	_, subscript, ok := strings.Cut(v, "[")
+	return ok && (strings.Contains(subscript, "$(") || strings.Contains(subscript, "`"))
 }
 
 // plainNumber accepts an integer with or without a sign; digits that are not

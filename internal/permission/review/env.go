@@ -22,7 +22,7 @@ var envNames = sync.OnceValue(func() map[string]bool {
 		TAR_OPTIONS RIPGREP_CONFIG_PATH GREP_OPTIONS ACK_OPTIONS ACKRC GCONV_PATH LOCPATH NLSPATH GLIBC_TUNABLES HOSTALIASES RES_OPTIONS
 		SSLKEYLOGFILE WGETRC NETRC GNUPGHOME ALL_PROXY HTTP_PROXY HTTPS_PROXY FTP_PROXY NO_PROXY RSYNC_PROXY RSYNC_RSH CVS_RSH SVN_SSH
 		DOCKER_HOST DOCKER_CONFIG DBUS_SESSION_BUS_ADDRESS TERMINFO TERMINFO_DIRS TERMCAP ZDOTDIR INPUTRC PSQLRC
-		GEM_HOME GEM_PATH BUN_OPTIONS DENO_DIR RUSTC RUSTDOC`)
+		GEM_HOME GEM_PATH BUN_OPTIONS DENO_DIR RUSTC RUSTDOC` + toolOptions)
 	m := make(map[string]bool, len(list))
 	for _, n := range list {
 		m[n] = true
@@ -52,7 +52,8 @@ func EnvName(name string, value shell.Word) string {
 		// These are read in either case.
 		known = strings.ToUpper(name)
 	}
-	listed := envNames()[known] || strings.HasSuffix(known, "PAGER") || strings.HasSuffix(known, "_JAVA_OPTIONS")
+	listed := envNames()[known] || strings.HasSuffix(known, "PAGER") || strings.HasSuffix(known, "_JAVA_OPTIONS") ||
+		strings.HasPrefix(known, "CMAKE_") && (strings.HasSuffix(known, "_LAUNCHER") || strings.HasSuffix(known, "_COMPILER") || strings.HasSuffix(known, "_INCLUDE"))
 	if !listed {
 		for _, p := range envPrefixes {
 			if strings.HasPrefix(known, p) {
@@ -88,6 +89,14 @@ func harmlessEnv(name, value string) bool {
 		return relativeList(value)
 	case "GOFLAGS":
 		return harmlessGoFlags(value)
+	case "CFLAGS", "CXXFLAGS", "CPPFLAGS", "FFLAGS", "LDFLAGS", "OBJCFLAGS", "RUSTFLAGS", "RUSTDOCFLAGS", "CGO_CFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS":
+		return compilerFlags(name, value)
+	case "PYTEST_ADDOPTS":
+		return contains([]string{"-q", "-v", "-vv", "-x", "-s", "-ra", "-rA", "--color=yes", "--color=no", "--maxfail=1", "--tb=short"}, value)
+	case "JAVA_HOME":
+		return strings.HasPrefix(value, "/usr/lib/jvm/") && !strings.Contains(value, "..")
+	case "MAVEN_OPTS", "GRADLE_OPTS", "JAVA_OPTS", "SBT_OPTS":
+		return heapOptions(value)
 	case "GOTOOLCHAIN":
 		return value == "local"
 	case "GOPROXY":

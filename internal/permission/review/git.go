@@ -13,7 +13,7 @@ var gitStops = []string{"--upload-pack", "--receive-pack", "--exec", "--ext-diff
 	"--template", "--config", "--config-env", "--unsafe-paths", "--filters"}
 
 // gitExact are options of their own that look like abbreviations of those.
-var gitExact = []string{"--text", "--to", "--remote", "--conflict", "--con", "--t", "--e", "--f", "--c", "--o"}
+var gitExact = []string{"--text", "--remote", "--conflict"}
 
 // judgeGit judges git by its global options and its subcommand.
 func judgeGit(j *judge) {
@@ -39,7 +39,9 @@ func judgeGit(j *judge) {
 		return
 	}
 	g := gitCall{j: j, sub: sub, cmd: c}
-	g.a = j.scan(args[1:], &c.syntax)
+	sx := c.syntax
+	sx.listed = gitKnownOptions
+	g.a = j.scan(args[1:], &sx)
 	g.options()
 	switch {
 	case c.danger != "":
@@ -54,10 +56,8 @@ func judgeGit(j *judge) {
 	if !c.free {
 		for _, w := range g.a.operands {
 			j.read(w)
-			if _, file, ok := strings.Cut(w.Value, ":"); ok {
-				// "HEAD:path" names a file of a commit.
-				j.read(part(w, file))
-			}
+			// "HEAD:path" names a file of a commit, ":0:path" one of the index.
+			j.readBehindColons(w)
 		}
 	}
 	switch {
@@ -74,6 +74,14 @@ func judgeGit(j *judge) {
 		j.here("git")
 	}
 	g.configuration(readOnly)
+}
+
+func (j *judge) readBehindColons(w shell.Word) {
+	for i := 0; i < len(w.Value); i++ {
+		if w.Value[i] == ':' || w.Value[i] == ')' {
+			j.read(part(w, w.Value[i+1:]))
+		}
+	}
 }
 
 // configuration judges the settings of the repository: git runs programs that
@@ -184,6 +192,9 @@ func (g *gitCall) options() {
 		}
 		if o.has && contains(g.cmd.reads, o.name) {
 			j.read(o.value)
+		}
+		if o.has && o.name == "-L" {
+			j.readBehindColons(o.value)
 		}
 	}
 	for _, w := range g.a.operands {

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"path"
 	"strings"
 	"sync"
 
@@ -28,8 +29,8 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 			m[n] = &c
 		}
 	}
-	diffLong := []string{"--since", "--until", "--after", "--before", "--author", "--committer", "--grep", "--max-count", "--skip", "--format", "--pretty", "--date", "--diff-filter",
-		"--color", "--encoding", "--glob", "--word-diff-regex", "--output", "--abbrev", "--stat", "--unified", "--inter-hunk-context", "--diff-algorithm", "--sort", "--contains", "--points-at", "--merged", "--no-merged", "--match", "--ignore-rev", "--ignore-revs-file", "--contents", "--max-depth", "--type", "--default", "--exclude", "--exclude-from", "--batch"}
+	diffLong := []string{"--since", "--until", "--after", "--before", "--author", "--committer", "--grep", "--max-count", "--skip", "--format", "--date", "--diff-filter",
+		"--encoding", "--glob", "--word-diff-regex", "--output", "--inter-hunk-context", "--diff-algorithm", "--sort", "--contains", "--points-at", "--merged", "--no-merged", "--match", "--ignore-rev", "--ignore-revs-file", "--contents", "--max-depth", "--type", "--default", "--exclude", "--exclude-from"}
 	reading := syntax{values: "nSGLOlm", optional: "UMCBXuD", long: diffLong}
 
 	add("status diff log show whatchanged shortlog rev-list cherry range-diff diff-tree diff-index diff-files show-branch name-rev", gitCommand{syntax: reading, readOnly: true, reads: []string{"-O"}})
@@ -45,6 +46,7 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		for i, w := range g.a.operands {
 			if i >= skip {
 				g.j.read(w)
+				g.j.readBehindColons(w)
 			}
 		}
 		return true
@@ -138,12 +140,24 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		return false
 	}})
 	add("clean", gitCommand{syntax: syntax{values: "e", long: []string{"--exclude"}}, fn: func(g *gitCall) bool {
-		if g.a.option("-n", "--dry-run") == nil {
+		dry := g.a.option("-n", "--dry-run") != nil
+		for _, o := range g.a.opts {
+			dry = dry && !strings.HasPrefix(o.name, "--no-")
+		}
+		if !dry {
 			g.j.stop(Dangerous, "git clean removes files")
 		}
 		return false
 	}})
+	add("gc maintenance repack", gitCommand{free: true, fn: gitTidies})
+	add("read-tree", gitCommand{fn: func(g *gitCall) bool {
+		if g.a.option("-u", "--reset", "-m", "--prefix") != nil {
+			g.j.stop(Dangerous, "git read-tree throws changes away")
+		}
+		return false
+	}})
 	add("mv", gitCommand{fn: func(g *gitCall) bool {
+		g.j.intoDirectory(&g.a)
 		for _, w := range g.a.operands {
 			g.j.write(w)
 		}
@@ -163,9 +177,20 @@ var gitCommands = sync.OnceValue(func() map[string]*gitCommand {
 		}
 		return false
 	}})
-	add("apply am sparse-checkout update-index gc repack pack-refs fsck rerere maintenance read-tree write-tree commit-tree hash-object mktree stripspace interpret-trailers column fmt-merge-msg patch-id mailinfo mailsplit", gitCommand{syntax: syntax{values: "pCmFS", long: []string{"--directory", "--exclude", "--include"}}, reads: []string{"-F"}})
+	add("apply am sparse-checkout update-index pack-refs fsck rerere write-tree commit-tree hash-object mktree stripspace interpret-trailers column fmt-merge-msg patch-id mailinfo mailsplit", gitCommand{syntax: syntax{values: "pCmFS", long: []string{"--directory", "--exclude", "--include"}}, reads: []string{"-F"}})
 	add("push", gitCommand{danger: "sends work to another machine", free: true})
-	add("rm", gitCommand{danger: "removes files"})
+	add("rm", gitCommand{fn: func(g *gitCall) bool {
+		// With --cached the files stay.
+		if g.a.exact("--cached") == nil || g.a.loose != nil {
+			g.j.stop(Dangerous, "git rm removes files")
+		}
+		for _, o := range g.a.opts {
+			if strings.HasPrefix(o.name, "--no-") {
+				g.j.stop(Dangerous, "git rm "+o.name)
+			}
+		}
+		return false
+	}})
 	add("filter-branch filter-repo replace update-ref prune", gitCommand{danger: "rewrites history or forgets it", free: true})
 	add("send-email imap-send request-pull svn p4 cvsimport cvsexportcommit cvsserver http-push http-fetch daemon instaweb upload-pack receive-pack upload-archive shell", gitCommand{danger: "reaches another machine", free: true})
 	add("difftool mergetool help web--browse gui citool hook credential credential-store credential-cache credential-fill fast-import fast-export for-each-repo scalar remote-ext remote-fd lfs annex crypt secret flow", gitCommand{external: "runs other programs", free: true})
@@ -286,6 +311,45 @@ func gitConfig(g *gitCall) bool {
 	return true
 }
 
+// gitTidies judges the commands that clear away what git no longer needs.
+func gitTidies(g *gitCall) bool {
+	for _, o := range g.a.opts {
+		if means(o.name, "--prune") || o.name == "--expire-to" || means(o.name, "--cruft-expiration") {
+			g.j.stop(Dangerous, "git "+g.sub+" "+o.name+" forgets work")
+		}
+	}
+	if g.sub == "maintenance" && g.first() != "run" {
+		g.j.stop(External, "git maintenance "+g.first()+" starts something later")
+	}
+	return false
+}
+
+// namesFile reports a word that is rather a file than a branch.
+func (j *judge) namesFile(w shell.Word) bool {
+	v := w.Value
+	if v == "" || v == "-" {
+		return false
+	}
+	if strings.HasSuffix(v, "/") || j.p.Exists != nil && j.p.Exists(v) {
+		return true
+	}
+	switch first, _, slash := strings.Cut(v, "/"); first {
+	case "feature", "feat", "fix", "bugfix", "hotfix", "release", "releases", "chore", "origin", "upstream", "dependabot", "renovate":
+		if slash {
+			return false
+		}
+	}
+	switch base := path.Base(v); base {
+	case "Makefile", "Dockerfile", "LICENSE", "README", "Gemfile", "Rakefile", "Justfile", "Jenkinsfile", "Procfile", "CHANGELOG", "NOTICE":
+		return true
+	default:
+		ext := path.Ext(base)
+		name := strings.TrimSuffix(base, ext)
+		return len(ext) > 2 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789") == "" && strings.Trim(ext[1:2], "0123456789") != "" &&
+			(name == "" || strings.Trim(name, "v0123456789.") != "")
+	}
+}
+
 func gitStash(g *gitCall) bool {
 	switch first := g.first(); first {
 	case "drop", "clear":
@@ -305,6 +369,8 @@ func gitCheckout(g *gitCall) bool {
 		g.j.stop(Dangerous, "git checkout throws changes away")
 	case len(g.a.rest) > 0:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")
+	case !creates && len(g.a.operands) == 1 && g.j.namesFile(g.a.operands[0]):
+		g.j.stop(Dangerous, "git checkout of a file throws changes away: "+g.a.operands[0].Text)
 	case !creates && len(g.a.operands) > 1:
 		g.j.stop(Dangerous, "git checkout of files throws changes away")
 	}

@@ -8,10 +8,13 @@ import (
 
 var goSyntax = syntax{single: true, long: []string{
 	"-C", "-o", "-run", "-bench", "-count", "-timeout", "-tags", "-p", "-ldflags", "-gcflags", "-asmflags", "-gccgoflags", "-mod", "-modfile",
-	"-overlay", "-exec", "-toolexec", "-vettool", "-coverprofile", "-covermode", "-coverpkg", "-cpuprofile", "-memprofile", "-blockprofile",
+	"-overlay", "-exec", "-toolexec", "-vettool", "-fixtool", "-coverprofile", "-covermode", "-coverpkg", "-cpuprofile", "-memprofile", "-blockprofile",
 	"-mutexprofile", "-trace", "-outputdir", "-cpu", "-parallel", "-benchtime", "-fuzz", "-fuzztime", "-buildmode", "-pkgdir", "-f", "-skip",
 	"-list", "-shuffle", "-pgo", "-installsuffix",
 }}
+
+// goAskOptions are the options of go version and go doc.
+var goAskOptions = []string{"-m", "-v", "-all", "-c", "-cmd", "-short", "-src", "-u", "-json"}
 
 // judgeGo reads the go command: its options begin with one dash and are never
 // abbreviated.
@@ -33,6 +36,11 @@ func judgeGo(j *judge) {
 	switch sub {
 	case "version", "doc", "help":
 		if a.loose == nil {
+			for _, o := range a.opts {
+				if !contains(goAskOptions, o.name) {
+					j.stop(Dangerous, "go "+sub+" "+o.name+" may serve pages and fetch code")
+				}
+			}
 			return
 		}
 	case "env":
@@ -41,8 +49,14 @@ func judgeGo(j *judge) {
 		}
 		return
 	case "get":
-		if len(a.operands) > 0 {
-			j.stop(External, "adds code by name")
+		for _, w := range a.operands {
+			// The packages of the project need what go.mod names already.
+			if v := w.Value; !w.Known || v != "." && !strings.HasPrefix(v, "./") || strings.Contains(v, "@") {
+				j.stop(External, "adds code by name")
+			}
+		}
+		if j.s.Appended {
+			j.flag(External, "adds code by name")
 		}
 	case "run", "install", "tool":
 		j.goTarget(sub, &a)
@@ -56,8 +70,10 @@ func judgeGo(j *judge) {
 	for _, o := range a.opts {
 		name := "-" + strings.TrimLeft(o.name, "-")
 		switch name {
-		case "-exec", "-toolexec", "-vettool":
+		case "-exec", "-toolexec", "-vettool", "-fixtool":
 			j.stop(External, "go "+name+" runs a program")
+		case "-http":
+			j.stop(Dangerous, "go "+sub+" -http serves pages")
 		case "-overlay", "-modfile", "-pkgdir":
 			j.stop(External, "go "+name+" replaces code of the project")
 		case "-o", "-coverprofile", "-cpuprofile", "-memprofile", "-blockprofile", "-mutexprofile", "-trace", "-outputdir":

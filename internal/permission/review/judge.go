@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/openmuse/muse/internal/permission/paths"
@@ -96,7 +97,9 @@ func (j *judge) run() {
 }
 
 func (j *judge) wrappers() {
-	for _, w := range j.s.Wrappers {
+	for i := range j.s.Wrappers {
+		w := &j.s.Wrappers[i]
+		j.wrapperWords(w)
 		if w.Stops != "" {
 			j.flag(Dangerous, w.Stops)
 		}
@@ -115,6 +118,13 @@ func (j *judge) wrappers() {
 // environment judges the variables that are set or taken away for the stage.
 func (j *judge) environment() {
 	for _, a := range j.s.Assigns {
+		if evaluates(a.Value.Value) {
+			j.flag(External, "a subscript that runs a command where it is evaluated: "+a.Text)
+		}
+		// What is put into a variable may be read or connected to by its name.
+		if !j.socket(a.Value) {
+			j.read(a.Value)
+		}
 		if reason := EnvName(a.Name, a.Value); reason != "" {
 			j.flag(Environment, reason)
 		} else if j.s.Kind == shell.Command {
@@ -136,6 +146,15 @@ func (j *judge) redirect(r *shell.Redirect) {
 	case shell.RedirectRead:
 		j.read(r.Target)
 		j.socket(r.Target)
+	case shell.RedirectText:
+		if j.s.Appended || j.s.Program() == "read" || j.s.Program() == "mapfile" || j.s.Program() == "readarray" {
+			if evaluates(r.Target.Value) {
+				j.flag(External, "a subscript that runs a command where it is evaluated: "+r.Text)
+			}
+			for _, name := range strings.Fields(r.Target.Value) {
+				j.read(part(r.Target, name))
+			}
+		}
 	case shell.RedirectWrite, shell.RedirectReadWrite:
 		if !j.socket(r.Target) {
 			j.write(r.Target)
@@ -145,12 +164,11 @@ func (j *judge) redirect(r *shell.Redirect) {
 
 // socket stops on bash's own names for network connections.
 func (j *judge) socket(w shell.Word) bool {
-	v := strings.TrimLeft(w.Value, "/")
-	if strings.HasPrefix(w.Value, "/") && (strings.HasPrefix(v, "dev/tcp") || strings.HasPrefix(v, "dev/udp")) {
-		j.flag(Dangerous, "opens a network connection: "+w.Text)
-		return true
+	if !connects(w.Value) && !slices.ContainsFunc(defaults(w), connects) {
+		return false
 	}
-	return false
+	j.flag(Dangerous, "opens a network connection: "+w.Text)
+	return true
 }
 
 // resolved gives the absolute paths that a word may mean, one for each
@@ -205,6 +223,9 @@ func (j *judge) write(w shell.Word) {
 // read judges a word that may name a file the stage reads.
 func (j *judge) read(w shell.Word) {
 	v := w.Value
+	for _, d := range defaults(w) {
+		j.read(shell.Word{Value: d, Text: w.Text, Known: true})
+	}
 	if j.harmless(v) {
 		return
 	}
@@ -250,6 +271,10 @@ func (j *judge) harmless(v string) bool {
 // inside judges a word that names code or a directory whose code runs: it must
 // lie in the workspace.
 func (j *judge) inside(w shell.Word, what string) {
+	if w.Value == "-" {
+		j.flag(External, what+" is read from the input")
+		return
+	}
 	if !w.Known {
 		j.flag(External, what+" is not known: "+w.Text)
 		return

@@ -60,6 +60,10 @@ const (
 func (j *judge) program() {
 	word := j.s.Argv[0].Value
 	j.name = shell.BaseName(word)
+	if c := j.name[:min(len(j.name), 1)]; c == "+" || c == "-" {
+		// A shell skips such a word in front of the script it is given.
+		j.flag(External, "a command that looks like an option: "+j.s.Argv[0].Text)
+	}
 	r := j.locate(word)
 	if j.s.Dialect != "" {
 		j.unsure("read by " + j.s.Dialect)
@@ -126,6 +130,13 @@ func (j *judge) lookup(project bool) *rule {
 	if r, ok := t[name]; ok {
 		j.name = name
 		return r
+	}
+	if other, ok := otherNames(name); ok {
+		if r, found := t[other]; found {
+			j.name = other
+			j.atLeast(Unknown, "a variant of "+other)
+			return r
+		}
 	}
 	if base := strings.TrimRight(name, "0123456789.-"); base != name && base != "" {
 		if r, ok := t[base]; ok && versioned(base) {

@@ -19,6 +19,14 @@ type syntax struct {
 	// stops ends the options at the first operand, as for programs that start
 	// another program.
 	stops bool
+	// detached is set for programs that take the values of a whole cluster from
+	// the words behind it, in turn: "tree -Lo 2 out".
+	detached bool
+	// flags are long options without a value that look like an abbreviation of
+	// one in long.
+	flags []string
+	// listed does the same for a larger list.
+	listed func() map[string]bool
 }
 
 // opt is one option as it was given. name has its dashes: "-x", "--long".
@@ -37,6 +45,9 @@ type scanned struct {
 	loose *shell.Word
 	// rest are the words behind "--".
 	rest []shell.Word
+	// abbreviated is an option of which it is not certain whether the next word
+	// is its value.
+	abbreviated string
 }
 
 // scan takes the stage's arguments apart.
@@ -59,14 +70,14 @@ func (j *judge) scan(words []shell.Word, sx *syntax) scanned {
 		if v == "--" && w.Known {
 			out.rest = words[i+1:]
 			out.operands = append(out.operands, out.rest...)
-			return out
+			break
 		}
 		if len(v) < 2 || v[0] != '-' {
 			out.operands = append(out.operands, *w)
 			if sx.stops {
 				out.rest = words[i+1:]
 				out.operands = append(out.operands, out.rest...)
-				return out
+				break
 			}
 			continue
 		}
@@ -82,6 +93,9 @@ func (j *judge) scan(words []shell.Word, sx *syntax) scanned {
 	if j.s.Appended && out.loose == nil && out.rest == nil {
 		out.loose = &shell.Word{Text: "the arguments that are added at run time"}
 	}
+	if out.abbreviated != "" {
+		j.stop(External, j.name+" "+out.abbreviated+" is cut short or has an option for its value: write --name=value")
+	}
 	return out
 }
 
@@ -95,8 +109,19 @@ func (s *scanned) longOption(words []shell.Word, i int, sx *syntax) int {
 	}
 	for _, l := range sx.long {
 		if l == name && i+1 < len(words) {
+			if v := words[i+1].Value; len(v) > 2 && v[:2] == "--" && s.abbreviated == "" && !sx.single {
+				// Should the option not want a value, this is one of its own.
+				s.abbreviated = name
+			}
 			s.opts = append(s.opts, opt{name, words[i+1], true})
 			return s.valueWord(words[i+1])
+		}
+	}
+	if !sx.single && len(name) > 2 && s.abbreviated == "" && !contains(sx.long, name) && !contains(sx.flags, name) && (sx.listed == nil || !sx.listed()[name]) {
+		for _, l := range sx.long {
+			if strings.HasPrefix(l, name) {
+				s.abbreviated = name
+			}
 		}
 	}
 	s.opts = append(s.opts, opt{name: name})
@@ -107,9 +132,23 @@ func (s *scanned) longOption(words []shell.Word, i int, sx *syntax) int {
 func (s *scanned) cluster(words []shell.Word, i int, sx *syntax) int {
 	w := words[i]
 	v := w.Value
+	used := 0
 	for k := 1; k < len(v); k++ {
 		name := v[k : k+1]
 		switch {
+		case sx.detached && strings.Contains(sx.values, name):
+			if k+1 < len(v) && strings.Trim(v[k+1:], "0123456789") == "" {
+				s.opts = append(s.opts, opt{"-" + name, part(w, v[k+1:]), true})
+				return used
+			}
+			if i+used+1 >= len(words) {
+				s.opts = append(s.opts, opt{name: "-" + name})
+				continue
+			}
+			used++
+			s.opts = append(s.opts, opt{"-" + name, words[i+used], true})
+			s.valueWord(words[i+used])
+			continue
 		case strings.Contains(sx.optional, name):
 			s.opts = append(s.opts, opt{"-" + name, part(w, v[k+1:]), k+1 < len(v)})
 			return 0
@@ -127,7 +166,7 @@ func (s *scanned) cluster(words []shell.Word, i int, sx *syntax) int {
 		}
 		s.opts = append(s.opts, opt{name: "-" + name})
 	}
-	return 0
+	return used
 }
 
 // valueWord notes a value that may turn into several words: what follows the

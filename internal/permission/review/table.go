@@ -51,12 +51,40 @@ func readers() []group {
 		return group{names, r}
 	}
 	return []group{
-		// No option of these runs or writes anything.
-		read(`cat tac nl head tail wc ls dir vdir cut od hexdump strings cmp comm du df ps stat which whereis fold fmt expand
+		// The manual of each shows no option that runs, writes or connects.
+		read(`cat tac nl head tail wc ls dir vdir cut od hexdump cmp comm du df ps stat which whereis fold fmt expand
 			unexpand column paste join tsort sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum shasum md5
-			base64 base32 basenc readlink realpath pwd whoami id groups uname uptime free arch nproc getconf locale tty cal
-			printenv env w who users tokei cloc scc numfmt ptx factor nm objdump readelf size c++filt addr2line zcat bzcat
-			xzcat lscpu lsblk vmstat exa eza look pgrep pstree rev getent lsusb lspci nice top bc ncal`, rule{}),
+			readlink realpath pwd whoami id groups uname uptime free nproc locale tty cal
+			printenv env w users numfmt factor zcat bzcat
+			xzcat lscpu lsblk vmstat exa eza look pgrep pstree rev nice bc ncal`, rule{}),
+		read(`base64 base32 basenc`, rule{syntax: syntax{values: "bwo", optional: "", long: []string{"--wrap", "--output", "--break"}}, write: []string{"-o", "--output"}, loose: true}),
+		read(`nm objdump readelf size addr2line c++filt strings`, rule{
+			syntax: syntax{values: "bmMjFtTeAnsPi", long: []string{"--target", "--section", "--radix", "--format", "--architecture", "--start-address", "--stop-address", "--exe", "--plugin", "--bytes", "--encoding"}},
+			stop:   []string{"--plugin"}, only: binutilsOptions, loose: true, fn: objectFile,
+		}),
+		read(`ptx`, rule{
+			syntax: syntax{values: "FMSWbgiow", long: []string{"--flag-truncation", "--macro-name", "--format", "--sentence-regexp", "--word-regexp", "--break-file", "--gap-size", "--ignore-file", "--only-file", "--width"}},
+			loose:  true, fn: traditional,
+		}),
+		read(`who`, rule{breaks: []string{"--lookup"}}),
+		read(`getconf`, rule{only: []string{"-a"}}),
+		read(`lspci lsusb`, rule{syntax: syntax{values: "sdiAHpOD"}, breaks: []string{"-q", "-Q", "-O", "-F"}, loose: true}),
+		read(`top`, rule{syntax: syntax{values: "dnopuUsEew"}, only: strings.Fields("-b -n -d -p -u -U -o -H -c -i -1 -w -s -S -l -e -E -O")}),
+		read(`arch`, rule{whole: judgeArch}),
+		read(`getent`, rule{whole: judgeGetent}),
+		read(`cloc`, rule{
+			syntax: syntax{single: true},
+			stop:   []string{"--extract-with", "--vcs", "--config", "--lang-no-ext", "--git", "--git-diff-rel", "--git-diff-all"}, text: false, loose: true, fn: clocOptions,
+		}),
+		read(`scc`, rule{
+			syntax: syntax{values: "ofiwMOs", long: []string{"--output", "--format", "--format-multi", "--include-ext", "--exclude-dir", "--sort"}},
+			write:  []string{"-o", "--output"}, loose: true, fn: sccOptions,
+			only: strings.Fields("-c -d -f -i -l -m -M -n -p -s -u -v -w -z -a -x -o --output --no-cocomo --by-file --format --include-ext --exclude-dir --exclude-ext --sort --wide --no-complexity --ci --no-duplicates --no-gen --uloc --dryness --no-min-gen --verbose"),
+		}),
+		read(`tokei`, rule{
+			syntax: syntax{values: "ceinstco", long: []string{"--exclude", "--input", "--output", "--sort", "--type", "--types", "--columns", "--num-format", "--languages"}},
+			only:   strings.Fields("-C -f -h -l -V -v -c -e -i -n -o -s -t --compact --files --hidden --languages --no-ignore --no-ignore-parent --no-ignore-dot --no-ignore-vcs --verbose --columns --exclude --input --num-format --output --sort --rsort --types --type"),
+		}),
 		read(`echo true false : sleep basename dirname seq expr yes tr logname`, rule{text: true}),
 		read(`grep egrep fgrep`, rule{
 			syntax: syntax{values: "ABCDdefm", long: []string{"--regexp", "--file", "--max-count", "--context", "--after-context", "--before-context", "--include", "--exclude", "--exclude-dir", "--label", "--exclude-from"}},
@@ -67,15 +95,15 @@ func readers() []group {
 			stop:   []string{"--pre", "--hostname-bin"}, exact: []string{"--p"}, breaks: []string{"-z", "--search-zip"},
 			text: true, loose: true, fn: patternFirst("-e", "--regexp", "-f", "--file", "--files", "--type-list"),
 		}),
-		read(`jq`, rule{
-			syntax: syntax{values: "LfC", long: []string{"--from-file", "--indent"}},
-			text:   true, fn: patternFirst("-f", "--from-file"),
-		}),
+		read(`jq`, rule{whole: judgeJq}),
 		read(`diff`, rule{breaks: []string{"-l", "--paginate"}}),
-		read(`file`, rule{syntax: syntax{values: "efFmP"}, breaks: []string{"-C", "--compile", "-m", "--magic-file"}}),
-		read(`tree`, rule{syntax: syntax{values: "oLPIHT"}, write: []string{"-o"}, breaks: []string{"-R"}}),
+		read(`file`, rule{syntax: syntax{values: "efFmP"}, breaks: []string{"-C", "--compile", "-m", "--magic-file", "-z", "-Z", "--uncompress", "--uncompress-noreport", "-S", "--no-sandbox"}}),
+		read(`tree`, rule{
+			syntax: syntax{values: "oLPIHT", detached: true, long: []string{"--filelimit", "--charset", "--timefmt", "--gitfile", "--infofile", "--sort", "--output"}},
+			write:  []string{"-o", "--output"}, breaks: []string{"-R"}, loose: true,
+		}),
 		read(`pr`, rule{}),
-		read(`shuf`, rule{syntax: syntax{values: "eino"}, write: []string{"-o", "--output"}, loose: true}),
+		read(`shuf`, rule{syntax: syntax{values: "ino", long: []string{"--input-range", "--head-count", "--output", "--random-source"}}, write: []string{"-o", "--output"}, loose: true}),
 		read(`iconv`, rule{syntax: syntax{values: "fto", long: []string{"--from-code", "--to-code", "--output"}}, write: []string{"-o", "--output"}, loose: true}),
 		read(`sort`, rule{
 			syntax: syntax{values: "kStTo", long: []string{"--key", "--field-separator", "--buffer-size", "--parallel", "--batch-size", "--output", "--temporary-directory", "--compress-program", "--files0-from", "--sort"}},
@@ -85,8 +113,8 @@ func readers() []group {
 				--numeric-sort --random-sort --reverse --version-sort --sort --check --merge --stable --unique
 				--zero-terminated --key --field-separator --buffer-size --parallel --batch-size --debug --output`),
 		}),
-		read(`uniq`, rule{syntax: syntax{values: "fsw"}, operands: writesOther, fn: mayGrow}),
-		read(`xxd`, rule{syntax: syntax{values: "clsgonR"}, operands: writesOther, fn: mayGrow}),
+		read(`uniq`, rule{syntax: syntax{values: "fsw", long: []string{"--skip-fields", "--skip-chars", "--check-chars"}}, operands: ignores, loose: true, fn: uniqOutput}),
+		read(`xxd`, rule{whole: judgeXxd}),
 		read(`date`, rule{
 			syntax: syntax{values: "drsfIvt", long: []string{"--date", "--reference", "--file", "--set"}},
 			danger: []string{"-s", "--set"}, loose: true, text: true, fn: dateOperand,

@@ -52,6 +52,7 @@ func builders() []group {
 			inside: []string{"-f", "--file", "-I", "--init-script", "-p", "--project-dir", "--build-file", "--directory", "--package-path"},
 			stop:   []string{"-s", "--settings", "--global-settings", "-e", "--eval"}, exact: []string{"--exclude-task"}, fn: buildCommands,
 		}),
+		build(`prove`, rule{syntax: syntax{values: "IePsjM", long: []string{"--exec", "--harness", "--formatter", "--source", "--archive", "--rc", "--jobs", "--ext"}}, stop: []string{"-e", "--exec", "-P", "-M", "--harness", "--formatter", "--source", "--rc"}, write: []string{"-a", "--archive"}, loose: true}),
 		build(`nodemon`, rule{syntax: syntax{values: "xewi", long: []string{"--exec", "--watch", "--ext", "--ignore"}}, stop: []string{"-x", "--exec"}, loose: true}),
 		build(`go`, rule{whole: judgeGo}),
 		build(`cargo`, rule{whole: judgeCargo}),
@@ -64,7 +65,14 @@ func makeVariables(j *judge, a *scanned) {
 	for _, w := range a.operands {
 		name, value, ok := strings.Cut(w.Value, "=")
 		if !ok {
+			if strings.Contains(w.Value, "$") {
+				j.flag(External, "make may expand "+w.Text)
+			}
 			j.read(w)
+			continue
+		}
+		if strings.HasSuffix(name, "!") {
+			j.flag(External, "make runs the value of "+name+"=")
 			continue
 		}
 		name = strings.TrimRight(name, ":+?!")
@@ -73,13 +81,34 @@ func makeVariables(j *judge, a *scanned) {
 			j.flag(External, "make "+name+"= names a program")
 			continue
 		}
-		if reason := EnvName(name, shell.Word{}); reason != "" {
+		given := shell.Word{}
+		if strings.HasSuffix(name, "FLAGS") {
+			given = part(w, value)
+		}
+		if reason := EnvName(name, given); reason != "" {
 			j.flag(External, "make "+name+"= names a program or its options")
 		}
 		if strings.Contains(value, "$") || !w.Known {
 			j.flag(External, "make expands the value of "+name)
 		}
 	}
+}
+
+// nativeTool judges the words that cmake hands to make or ninja.
+func (j *judge) nativeTool(words []shell.Word) {
+	outer := j.name
+	for _, name := range []string{"make", "ninja"} {
+		r := table()[name]
+		j.name = name
+		b := j.scan(words, &r.syntax)
+		for i := range b.opts {
+			j.option(r, &b.opts[i])
+		}
+		if name == "make" {
+			makeVariables(j, &b)
+		}
+	}
+	j.name = outer
 }
 
 func responseFiles(j *judge, a *scanned) {
@@ -128,6 +157,8 @@ func buildCommands(j *judge, a *scanned) {
 	for i, w := range a.operands {
 		v := w.Value
 		switch {
+		case v == "-":
+			j.stop(External, j.name+" reads code from its input")
 		case strings.HasPrefix(v, "exec:"), v == "publish" && j.name != "dotnet", v == "deploy", v == "eval", v == "archive.install", v == "escript.install":
 			j.stop(External, j.name+" "+v)
 		case i == 0 && v == "tool" && j.name == "dotnet", v == "nuget" && j.name == "dotnet", v == "repl", v == "global" && j.name == "dart":
@@ -148,7 +179,7 @@ func buildCommands(j *judge, a *scanned) {
 func judgeCmake(j *judge) {
 	j.atLeast(Project, "runs code of the project")
 	j.here("project code")
-	a := j.scan(j.args, &syntax{values: "SBCDPGTAUjt", optional: "W", long: []string{"--build", "--target", "--config", "--preset", "--install", "--prefix", "--parallel", "--graphviz", "--trace-redirect", "--toolchain"}})
+	a := j.scan(j.args, &syntax{values: "SBCDPGTAUjt", optional: "W", long: []string{"--target", "--config", "--preset", "--prefix", "--parallel", "--graphviz", "--trace-redirect", "--toolchain"}})
 	if a.loose != nil {
 		j.flag(External, "could turn into an option of cmake: "+a.loose.Text)
 	}
@@ -172,7 +203,11 @@ func judgeCmake(j *judge) {
 			}
 		}
 	}
-	for _, w := range a.operands {
+	if len(a.rest) > 0 {
+		// What stands behind "--" is for the program that builds.
+		j.nativeTool(a.rest)
+	}
+	for _, w := range a.operands[:len(a.operands)-len(a.rest)] {
 		j.inside(w, "the source of cmake")
 	}
 }

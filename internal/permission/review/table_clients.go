@@ -1,6 +1,7 @@
 package review
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/openmuse/muse/internal/shell"
@@ -67,7 +68,7 @@ func judgeCurl(j *judge) {
 		return
 	}
 	j.atLeast(Network, "fetches through the network gate")
-	a := j.scan(j.args, &syntax{values: "owHmXAeDCrdFTKxubcEPQtUyYzh", long: []string{
+	a := j.scan(j.args, &syntax{values: "owHmXAeDCrdFTKxubcEPQtUyYzh", flags: []string{"--head", "--proxy-insecure"}, long: []string{
 		"--output", "--write-out", "--header", "--max-time", "--connect-timeout", "--request", "--user-agent", "--referer", "--dump-header",
 		"--url", "--output-dir", "--retry", "--retry-delay", "--retry-max-time", "--max-redirs", "--max-filesize", "--limit-rate", "--range",
 		"--continue-at", "--proto", "--proto-default", "--proto-redir", "--keepalive-time", "--data", "--data-raw", "--data-binary", "--data-ascii",
@@ -93,6 +94,9 @@ func judgeCurl(j *judge) {
 				j.stop(Dangerous, "curl -X "+v.Text+" changes something at the other end")
 			}
 		case "-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--etag-save":
+			if strings.Contains(v.Value, "#") {
+				j.stop(Tampering, "curl puts parts of the address into the name: "+v.Text)
+			}
 			if v.Value != "-" {
 				j.write(v)
 			}
@@ -110,10 +114,15 @@ func judgeCurl(j *judge) {
 			}
 		case "--url":
 			j.address(v, named)
+		case "-m", "--max-time", "--connect-timeout", "--retry", "--retry-delay", "--retry-max-time", "--limit-rate", "--max-redirs":
 		default:
-			if o.has {
-				j.read(v)
+			if !o.has {
+				continue
 			}
+			if !v.Known {
+				j.stop(Dangerous, "curl "+o.name+" with text that is not shown: "+v.Text)
+			}
+			j.read(v)
 		}
 	}
 	for _, w := range a.operands {
@@ -128,6 +137,10 @@ func (j *judge) address(w shell.Word, saves bool) {
 		j.stop(Dangerous, "the address holds text that is not shown: "+w.Text)
 		return
 	}
+	if globbed := strings.IndexAny(v, "{["); globbed >= 0 && globbed < strings.Index(v, "://")+3 || globbed >= 0 && !strings.Contains(v, "://") {
+		j.stop(Dangerous, "an address whose scheme is not shown: "+w.Text)
+		return
+	}
 	if scheme, _, ok := strings.Cut(v, "://"); ok {
 		if s := strings.ToLower(scheme); s != "http" && s != "https" {
 			j.stop(Dangerous, "an address that is not HTTP: "+w.Text)
@@ -136,12 +149,18 @@ func (j *judge) address(w shell.Word, saves bool) {
 		j.stop(Dangerous, "an address that is not HTTP: "+w.Text)
 	}
 	if saves {
+		v, _, _ = strings.Cut(v, "#")
+		v, _, _ = strings.Cut(v, "?")
 		name := v[strings.LastIndexByte(v, '/')+1:]
-		name, _, _ = strings.Cut(name, "?")
 		if name == "" {
 			name = "index.html"
 		}
 		j.write(shell.Literal(name))
+		if plain, err := url.PathUnescape(name); err != nil {
+			j.stop(Tampering, "the name of the file that is written is not certain: "+w.Text)
+		} else if plain != name {
+			j.write(shell.Literal(plain))
+		}
 	}
 }
 
@@ -187,6 +206,11 @@ func judgeWget(j *judge) {
 			}
 		case "--spider":
 			spider = true
+		case "-t", "-T", "-w", "--tries", "--timeout", "--wait", "--waitretry", "--limit-rate":
+		default:
+			if o.has && !o.value.Known {
+				j.stop(Dangerous, "wget "+o.name+" with text that is not shown")
+			}
 		}
 	}
 	for _, w := range a.operands {

@@ -21,7 +21,7 @@ func editors() []group {
 		}),
 		edit(`mv`, rule{
 			syntax: syntax{values: "tS", long: []string{"--target-directory", "--suffix"}},
-			stop:   []string{"--strip-program"}, write: []string{"-t", "--target-directory"}, operands: writesAll, loose: true,
+			stop:   []string{"--strip-program"}, write: []string{"-t", "--target-directory"}, operands: writesAll, loose: true, fn: movedInto,
 		}),
 		edit(`install`, rule{
 			syntax: syntax{values: "tSmog", long: []string{"--target-directory", "--suffix", "--mode", "--owner", "--group", "--strip-program"}},
@@ -38,7 +38,7 @@ func editors() []group {
 		edit(`tar bsdtar`, rule{whole: judgeTar}),
 		edit(`zip`, rule{
 			syntax: syntax{values: "bntO", long: []string{"--unzip-command", "--output-file", "--temp-path"}},
-			stop:   []string{"-T", "--test", "--unzip-command"}, write: []string{"-O", "--output-file", "-b", "--temp-path"}, loose: true, operands: reads, fn: firstWritten,
+			stop:   []string{"-T", "--test", "--unzip-command"}, danger: []string{"-m", "--move", "-d", "--delete"}, write: []string{"-O", "--output-file", "-b", "--temp-path"}, loose: true, operands: reads, fn: firstWritten,
 		}),
 		edit(`unzip`, rule{syntax: syntax{values: "dPx"}, stop: []string{"-:"}, write: []string{"-d"}, loose: true, fn: unpacksHere("-d")}),
 		edit(`gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd lz4 compress uncompress`, rule{syntax: syntax{values: "oSTD"}, write: []string{"-o"}, operands: writesAll}),
@@ -65,6 +65,7 @@ func editors() []group {
 
 // copyTarget judges the place that cp writes: the last operand, or that of -t.
 func copyTarget(j *judge, a *scanned) {
+	j.intoDirectory(a)
 	if a.option("-t", "--target-directory") != nil || len(a.operands) < 2 {
 		return
 	}
@@ -81,6 +82,34 @@ func installTarget(j *judge, a *scanned) {
 	}
 	copyTarget(j, a)
 }
+
+// intoDirectory judges the names that files get in a directory they are put
+// into: "cp sub/.envrc ." writes ./.envrc.
+func (j *judge) intoDirectory(a *scanned) {
+	sources := a.operands
+	var dir shell.Word
+	if o := a.option("-t", "--target-directory"); o != nil && o.has {
+		dir = o.value
+	} else {
+		if len(sources) < 2 {
+			return
+		}
+		dir, sources = sources[len(sources)-1], sources[:len(sources)-1]
+		base := path.Base(dir.Value)
+		if len(sources) == 1 && base != "." && base != ".." && strings.Contains(base, ".") && !strings.HasSuffix(dir.Value, "/") {
+			// It looks like the name of the copy.
+			return
+		}
+	}
+	for _, w := range sources {
+		if base := path.Base(w.Value); base != "." && base != ".." && strings.IndexByte(w.Value, shell.Hole) < 0 {
+			j.write(part(dir, strings.TrimSuffix(dir.Value, "/")+"/"+base))
+		}
+	}
+}
+
+// movedInto judges mv and git mv, which write what they take away too.
+func movedInto(j *judge, a *scanned) { j.intoDirectory(a) }
 
 // modeOption stops on -m with set-id bits.
 func modeOption(j *judge, a *scanned) {
@@ -105,7 +134,9 @@ func linkTarget(j *judge, a *scanned) {
 	default:
 		j.write(name)
 	}
-	symbolic := a.exact("-s", "--symbolic") != nil
+	j.intoDirectory(a)
+	// With -r the target is given from here, whatever the link's directory is.
+	symbolic := a.option("-s", "--symbolic") != nil && a.option("-r", "--relative") == nil
 	for _, w := range targets {
 		if symbolic && w.Known && !path.IsAbs(w.Value) && len(ops) > 1 {
 			// A relative target counts from the directory of the link.

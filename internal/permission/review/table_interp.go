@@ -20,6 +20,7 @@ func interpreters() []group {
 				loads:  []string{"-r", "--require", "--import", "--loader", "--experimental-loader", "--snapshot-blob", "--build-snapshot-config", "--experimental-config-file", "--openssl-config"},
 				exact:  []string{"--preserve-symlinks", "--prof", "--pending-deprecation"},
 				alone:  []string{"--test", "--run", "--check"}, version: []string{"-v", "--version", "-h", "--help"},
+				plain: plainNodeOption, underscores: true,
 			})
 		}),
 		run(`ts-node tsx esno`, func(j *judge) {
@@ -54,6 +55,9 @@ func interpreters() []group {
 		run(`tclsh wish guile racket sbcl clisp gst runghc runhaskell elixir escript groovy kotlin scala ocaml octave gnuplot jshell gsi chibi janet crystal hy nu raku`, func(j *judge) {
 			j.interpreter(&interpreter{syntax: syntax{values: "elcr"}, inline: []string{"-e", "--eval", "-c", "--command", "-i", "--execute", "-E"}, loads: []string{"-l", "--load", "-r", "--require", "-S"}, version: []string{"--version", "-v", "-V"}})
 		}),
+		run(`m4`, func(j *judge) {
+			j.interpreter(&interpreter{syntax: syntax{values: "DIULBHStdFRo", long: []string{"--define", "--include", "--reload-state", "--freeze-state", "--debug", "--undefine"}}, loads: []string{"-R", "--reload-state", "-F", "--freeze-state", "-I", "--include", "-i", "--interactive", "-e"}, version: []string{"--version", "--help"}})
+		}),
 		run(`sh bash dash ash zsh ksh mksh rbash`, judgeShell),
 		{`fish csh tcsh pwsh powershell cmd osascript xonsh elvish`, rule{class: External, why: "a script language that is not read here"}},
 		{`irb pry ipython ghci iex erl psysh bpython ptpython ocamlfind utop`, rule{class: External, why: "an interactive interpreter"}},
@@ -68,6 +72,11 @@ type interpreter struct {
 	exact   []string // options that are no abbreviation of those
 	alone   []string // options with which no script is needed
 	version []string // options that only print
+	// plain lists, when it is set, the long options that load nothing; all
+	// others ask.
+	plain func(o *opt) bool
+	// underscores is set where "_" in the name of an option means "-".
+	underscores bool
 }
 
 // interpreter judges a program that runs a script: a file of the workspace is
@@ -79,6 +88,12 @@ func (j *judge) interpreter(it *interpreter) {
 	j.atLeast(Project, "runs code of the project")
 	it.stops = true
 	a := j.scan(j.args, &it.syntax)
+	if it.underscores {
+		for i := range a.opts {
+			// node reads "_" in the name of an option as "-".
+			a.opts[i].name = strings.ReplaceAll(a.opts[i].name, "_", "-")
+		}
+	}
 	j.looseScript(&a)
 	alone := false
 	for _, o := range a.opts {
@@ -94,6 +109,8 @@ func (j *judge) interpreter(it *interpreter) {
 			return
 		case meansAny(o.name, it.loads):
 			j.stop(External, j.name+" "+o.name+" loads further code")
+		case it.plain != nil && strings.HasPrefix(o.name, "--") && !it.plain(&o):
+			j.stop(External, j.name+" "+o.name+" may load further code")
 		case o.has:
 			j.read(o.value)
 		}
@@ -223,6 +240,8 @@ func judgeJava(j *judge) {
 			j.stop(External, "java "+o.name+" loads further code")
 		case o.name == "-jar":
 			j.inside(o.value, "the archive")
+		case o.has && contains(javaPaths, o.name):
+			j.classPath(o.value)
 		}
 	}
 	if len(a.operands) > 0 {
@@ -258,7 +277,7 @@ func judgeShell(j *judge) {
 			}
 			continue
 		}
-		if v == "--" || v == "-" {
+		if v == "--" || v == "-" || v == "+" {
 			continue
 		}
 		j.script(j.args[i:], false)

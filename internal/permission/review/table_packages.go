@@ -88,7 +88,7 @@ func judgeNpm(j *judge) {
 		case meansAny(o.name, npmOptions) && o.name != "--config" && !strings.HasPrefix("--no", o.name),
 			o.name == "-g", strings.HasPrefix(o.name, "--script-shell"), strings.HasPrefix(o.name, "--ignore-scripts") && o.value.Value == "false":
 			j.stop(External, j.name+" "+o.name+" changes what is run or from where")
-		case o.name == "--prefix", o.name == "--dir", o.name == "--cwd", o.name == "-C":
+		case o.name == "-C", o.has && meansAny(o.name, []string{"--prefix", "--dir", "--cwd"}):
 			j.inside(o.value, "the directory of "+j.name)
 		}
 	}
@@ -113,6 +113,12 @@ func judgeNpm(j *judge) {
 	switch sub {
 	case "exec", "x", "dlx", "create", "init", "innit", "explore", "edit":
 		if sub == "init" && len(names) == 0 {
+			return
+		}
+		if sub == "exec" && j.name == "pnpm" && len(a.opts) == 0 && len(names) > 0 && names[0].Known && !strings.ContainsAny(names[0].Value, "@:/") &&
+			j.p.Exists != nil && j.p.Exists("node_modules/.bin/"+names[0].Value) {
+			// pnpm runs what the project has installed, before anything else.
+			j.readAll(names)
 			return
 		}
 		j.stop(External, j.name+" "+sub+" runs a package by name")
@@ -163,7 +169,7 @@ func judgeNpx(j *judge) {
 	j.readAll(a.operands)
 }
 
-var pipSyntax = syntax{values: "rcefitd", long: []string{"--requirement", "--constraint", "--editable", "--find-links", "--index-url", "--extra-index-url", "--target", "--prefix", "--root",
+var pipSyntax = syntax{values: "rcefitd", flags: []string{"--pre"}, long: []string{"--requirement", "--constraint", "--editable", "--find-links", "--index-url", "--extra-index-url", "--target", "--prefix", "--root",
 	"--log", "--proxy", "--cert", "--client-cert", "--trusted-host", "--cache-dir", "--python", "--platform", "--dest", "--wheel-dir", "--format", "--src", "--config-settings", "--global-option", "--timeout", "--retries", "--exists-action", "--report"}}
 
 func judgePip(j *judge, a *scanned) {
@@ -297,7 +303,7 @@ func judgeDeno(j *judge) {
 			j.stop(External, "deno "+v)
 		case v == "-r" || strings.HasPrefix(v, "--reload") || strings.HasPrefix(v, "--preload") || strings.HasPrefix(v, "--import-map"):
 			j.unsure("deno " + v)
-		case strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".."):
+		case v == "-" || strings.HasPrefix(v, "/") || strings.HasPrefix(v, ".."):
 			j.inside(w, "the script")
 		}
 	}
@@ -332,7 +338,7 @@ func judgeBun(j *judge) {
 		}
 	case "run", "test", "build", "pm", "outdated", "update", "patch", "why", "audit":
 		for _, f := range a.operands[1:] {
-			if strings.HasPrefix(f.Value, "/") || strings.HasPrefix(f.Value, "..") {
+			if f.Value == "-" || strings.HasPrefix(f.Value, "/") || strings.HasPrefix(f.Value, "..") {
 				j.inside(f, "the script")
 			}
 		}

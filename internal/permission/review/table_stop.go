@@ -34,7 +34,8 @@ func stoppers() []group {
 			np release-it goreleaser gcloud-crc32c s3cmd s4cmd b2 gdrive dropbox ansible-vault cf ecs-cli eksctl kops`),
 		stop(Sensitive, "reads keys or passwords", `security secret-tool keyctl pass op bw lpass gopass age sops gpg gpg2 gpgconf gpg-agent gpg-connect-agent ssh-add ssh-keygen ssh-keysign
 			keychain kinit klist certutil pbpaste pbcopy xclip xsel wl-copy wl-paste clip chamber aws-vault envchain`),
-		starter("starts a command that is not taken apart", `watch parallel flock script scriptreplay tmux screen zellij byobu abduco dtach dvtm unshare nsenter chroot bwrap firejail flatpak-spawn
+		stop(External, "runs every program of a directory", `run-parts`),
+		starter("starts a command that is not taken apart", `busybox toybox watch parallel flock script scriptreplay tmux screen zellij byobu abduco dtach dvtm unshare nsenter chroot bwrap firejail flatpak-spawn
 			gdb lldb rr valgrind perf entr watchexec nix-shell ssh-agent dbus-run-session dbus-launch dbus-send busctl expect autoexpect proxychains proxychains4
 			torsocks tsocks faketime fakeroot fakechroot setarch linux32 linux64 i386 x86_64 numactl prlimit cgexec daemonize start-stop-daemon chronic ifne pee vidir vipe
 			dotenv dotenvx direnv envdir chpst softlimit runsv tini dumb-init catchsegv rlwrap cross-env cross-env-shell env-cmd concurrently
