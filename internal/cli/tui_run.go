@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -56,11 +57,11 @@ func (r *tuiRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t, err := term.Open(in, out)
-	if err != nil {
-		return err
+	if r.ui.Plain {
+		err = tui.Run(ctx, term.OpenLines(in, out), r.ui)
+	} else {
+		err = r.show(ctx, in, out)
 	}
-	err = errors.Join(tui.Run(ctx, t, r.ui), t.Close())
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	err = errors.Join(err, hub.Close(end))
@@ -68,6 +69,15 @@ func (r *tuiRun) run(ctx context.Context) (err error) {
 		err = errors.Join(err, r.store.close())
 	}
 	return err
+}
+
+// show shows the UI on a terminal that is taken over.
+func (r *tuiRun) show(ctx context.Context, in, out *os.File) error {
+	t, err := term.Open(in, out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tui.Run(ctx, t, r.ui), t.Close())
 }
 
 // prepare puts the host together. Nothing on disk is touched.

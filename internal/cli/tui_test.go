@@ -224,3 +224,22 @@ func TestTUIWithoutTerminal(t *testing.T) {
 	r.until(`did you mean "exec"`)
 	<-r.done
 }
+
+// TestTUIPlain: without control sequences everything can be done by lines.
+func TestTUIPlain(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, runsCommand+`,{"text":"It is **there**."}`)
+	p := openTerminal(t, home, ws, "--plain", "--provider", "script", "--script", model, "--disable-sandbox")
+	p.until("Do you trust this workspace?")
+	p.keys("y\r")
+	p.until("NO SANDBOX, asks first")
+	p.keys("make a file\r")
+	p.until("Type the number, or f and why not.")
+	p.keys("what\r")
+	p.until("nothing was decided")
+	p.keys("1\r")
+	p.until("It is there.")
+	p.until("Ready.")
+	p.keys("/quit\r")
+	p.ended()
+}

@@ -35,7 +35,10 @@ type conversation struct {
 	output  map[string]string
 	ended   []msp.Item // tool calls that ended, newest last
 	turns   int
-	prompts []prompted // for going back
+	// steering are prompts that were handed to the running turn and that it has
+	// not taken up yet.
+	steering []string
+	prompts  []prompted // for going back
 
 	reply     markdown.Stream
 	replyID   string
@@ -244,6 +247,9 @@ func (v *conversation) itemCompleted(i msp.Item, at time.Time, past bool) {
 	if i.Kind == msp.ItemKindUserMessage && i.TurnID != nil && !i.Steered {
 		v.prompts = append(v.prompts, prompted{*i.TurnID, messageText(i)})
 	}
+	if i.Kind == msp.ItemKindUserMessage && i.Steered && len(v.steering) > 0 {
+		v.steering = v.steering[1:]
+	}
 	if i.Kind == msp.ItemKindAgentMessage && i.Text != nil {
 		v.answer = *i.Text
 	}
@@ -299,11 +305,14 @@ func (v *conversation) remark(style text.Style, s string) {
 }
 
 func (v *conversation) turnEnded(p *msp.TurnCompletedParams, past bool) {
-	v.turn, v.retry = "", nil
+	v.turn, v.retry, v.steering = "", nil, nil
 	if past {
 		return
 	}
 	v.closeReply()
+	if v.u.hint == stopping {
+		v.u.hint = ""
+	}
 	switch p.Terminal {
 	case msp.TurnTerminalFailed:
 		why := p.Reason

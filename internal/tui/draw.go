@@ -209,10 +209,16 @@ func (u *ui) plan(w int) []text.Line {
 // queue are the prompts that wait.
 func (u *ui) queue(w int) []text.Line {
 	waiting := u.view.fold.State().QueuedTurns
-	if len(waiting) == 0 {
+	if len(waiting)+len(u.view.steering) == 0 {
 		return nil
 	}
 	out := []text.Line{nil}
+	for _, s := range u.view.steering[max(0, len(u.view.steering)-3):] {
+		out = append(out, text.Cut(text.Of(text.Muted, "  steering » "+oneLine(s)), w))
+	}
+	if len(waiting) == 0 {
+		return out
+	}
 	for n, q := range waiting {
 		if n == 3 {
 			out = append(out, text.Of(text.Muted, fmt.Sprintf("  … %d more wait", len(waiting)-n)))

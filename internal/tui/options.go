@@ -75,6 +75,7 @@ type Options struct {
 	Keys    *keymap.Map
 	Faults  []string // of the settings, named at the start
 	History *prompts.File
+	Plain   bool // text alone, for screen readers: Terminal is read by lines
 	Verbose bool // open every tool call
 
 	// Stored lists the sessions of the workspace that have words in them,
