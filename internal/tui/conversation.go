@@ -147,6 +147,7 @@ func (v *conversation) note(n session.Note, past bool) {
 	case *msp.ItemCompletedParams:
 		v.itemCompleted(p.Item, at, past)
 	case *msp.ApprovalResolvedParams:
+		delete(v.reasons, p.ApprovalID)
 		if !past {
 			v.resolved(p)
 		}
@@ -241,6 +242,7 @@ func (v *conversation) itemCompleted(i msp.Item, at time.Time, past bool) {
 	if i.Kind == msp.ItemKindToolCall || i.Kind == msp.ItemKindUserShell {
 		v.ended = append(v.ended, i)
 		if len(v.ended) > 50 {
+			delete(v.codes, v.ended[0].ItemID)
 			v.ended = v.ended[1:]
 		}
 	}

@@ -134,6 +134,12 @@ func newBench(t *testing.T, width, height int) *bench {
 // happens shows an event to the UI.
 func (b *bench) happens(run string, body event.Body) {
 	b.t.Helper()
+	b.u.take(fed{view: b.u.view, rec: b.record(run, body)})
+	b.draw()
+}
+
+// record is an event with its place in the log.
+func (b *bench) record(run string, body event.Body) event.Recorded {
 	b.s.events = append(b.s.events, event.Recorded{})
 	seq := int64(len(b.s.events))
 	r := event.Recorded{Event: event.Event{Run: run, Body: body}, ID: "record", Sequence: seq, At: b.now.UnixMicro()}
@@ -141,8 +147,7 @@ func (b *bench) happens(run string, body event.Body) {
 		r.Sequence = 0
 		b.s.events = b.s.events[:len(b.s.events)-1]
 	}
-	b.u.take(fed{view: b.u.view, rec: r})
-	b.draw()
+	return r
 }
 
 func (b *bench) draw() {

@@ -222,6 +222,9 @@ func (u *ui) frame() error {
 		u.wakeAt(now.Add(wait))
 		return nil
 	}
+	// A frame for another size than the terminal's would wrap there, and the
+	// live area could not be found again.
+	u.screen.Resize(u.term.Size())
 	w, _ := u.screen.Size()
 	print := text.WrapAll(u.print, w, nil)
 	if err := u.screen.Frame(print, u.live()); err != nil {
