@@ -91,7 +91,11 @@ func (u *ui) doing(w, room int) []text.Line {
 		out = append(out, tail...)
 	}
 	for _, i := range v.open {
-		out = append(out, u.openItem(i)...)
+		rows := u.openItem(i)
+		if len(out) == 0 && len(rows) > 0 && v.last != "call" {
+			out = append(out, nil)
+		}
+		out = append(out, rows...)
 	}
 	var below []text.Line
 	below = append(below, u.plan(w)...)
@@ -111,6 +115,9 @@ func (u *ui) doing(w, room int) []text.Line {
 // openItem is a call that runs: its line, its time, the end of its output.
 func (u *ui) openItem(i msp.Item) []text.Line {
 	v := u.view
+	if u.waitsForPerson(i.ItemID) {
+		return nil // the question shows it
+	}
 	switch i.Kind {
 	case msp.ItemKindToolCall, msp.ItemKindUserShell:
 	case msp.ItemKindCompaction:
@@ -136,6 +143,21 @@ func (u *ui) openItem(i msp.Item) []text.Line {
 		}
 	}
 	return rows
+}
+
+// waitsForPerson reports whether an item waits for a decision or an answer.
+func (u *ui) waitsForPerson(item string) bool {
+	for _, a := range u.view.fold.Approvals() {
+		if a.ItemID == item {
+			return true
+		}
+	}
+	for _, q := range u.view.fold.UserInputs() {
+		if q.ItemID == item {
+			return true
+		}
+	}
+	return false
 }
 
 // everySecond draws again when a second count that began at a time changes.
