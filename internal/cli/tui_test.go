@@ -243,3 +243,55 @@ func TestTUIPlain(t *testing.T) {
 	p.keys("/quit\r")
 	p.ended()
 }
+
+// TestTUIWithoutKey: the UI opens without a key and says how to get one.
+func TestTUIWithoutKey(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--trust-workspace")
+	p.until("missing meta credentials")
+	p.until("--provider openai-chat")
+	p.seen("ask for something")
+	p.ask("hello")
+	p.until("✗ The turn failed: ")
+	p.seen("ask for something")
+	p.leave()
+}
+
+// TestTUIFork goes on in a copy.
+func TestTUIFork(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("one")
+	p.until("echo: one")
+	p.ask("/fork")
+	p.until("── session")
+	p.wait("the copied answer", func() bool { return strings.Count(p.vt.Text(), "echo: one") == 2 })
+	p.ask("two")
+	p.until("echo: two")
+	p.ask("/new")
+	p.wait("a third session", func() bool { return strings.Count(p.vt.Text(), "── session") == 2 })
+	p.ask("three")
+	p.until("echo: three")
+	p.leave()
+}
+
+// TestTUIKeymapFaults: what is wrong in the settings is named and harms
+// nothing else.
+func TestTUIKeymapFaults(t *testing.T) {
+	home, ws := place(t)
+	dir := filepath.Join(home, ".config", "muse")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := `{"schema_version":1,"tui":{"theme":"mine","themes":{"mine":{"accent":"bright-blue bold"}},"keymap":{"app.fly":["ctrl+x"],"app.details":["alt+o"]}}}`
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.until(`there is no action "app.fly"`)
+	p.seen("ask for something")
+	p.keys("\x1bo")
+	p.seen("no tool call to show yet")
+	p.leave()
+}

@@ -238,7 +238,7 @@ func (u *ui) enterPressed(ifBusy string) {
 		u.hint = "the session is still being opened"
 		return
 	}
-	if strings.HasPrefix(trimmed, "/") && words[0] == '/' {
+	if words[0] == '/' && looksLikeCommand(trimmed) {
 		if u.slash(trimmed) {
 			u.remember(words)
 			u.draft.Clear()
@@ -252,6 +252,12 @@ func (u *ui) enterPressed(ifBusy string) {
 		return
 	}
 	u.submit(words, ifBusy)
+}
+
+// looksLikeCommand tells a command from a path that a prompt begins with.
+func looksLikeCommand(line string) bool {
+	name, _, _ := strings.Cut(line[1:], " ")
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
 // remember keeps a prompt for the next time.

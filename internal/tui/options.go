@@ -65,6 +65,10 @@ type Options struct {
 	Host      Host
 	Resume    string // the session to go on with, "" starts one
 	SessionID string // of a session to start, "" mints one
+	// UseModel is the model that a session which is gone on with is to have, ""
+	// for the one it had; UseProvider is its provider, "" for the present one.
+	UseModel, UseProvider string
+
 	PickFirst bool   // the person chooses from a list which session to go on with
 	Prompt    string // sent at once, "" for none
 	Workspace string // absolute

@@ -84,6 +84,10 @@ func (u *ui) enter(s Session) {
 		case <-ctx.Done():
 		}
 	})
+	if id := u.UseModel; id != "" {
+		u.UseModel = ""
+		u.setModelOf(u.UseProvider, id)
+	}
 	if u.Prompt != "" {
 		prompt := u.Prompt
 		u.Prompt = ""

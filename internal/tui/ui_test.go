@@ -197,6 +197,16 @@ func TestSlash(t *testing.T) {
 	b.hides("/diff") // it is not there in this UI
 }
 
+// TestPath: a prompt may begin with a path.
+func TestPath(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.types("/etc/hosts is odd\r")
+	b.answered()
+	if len(b.s.sent) != 1 || b.s.sent[0].Text != "/etc/hosts is odd" {
+		t.Errorf("sent: %v", b.s.sent)
+	}
+}
+
 func TestRefusedPromptComesBack(t *testing.T) {
 	b := newBench(t, 80, 24)
 	b.u.session = refusing{b.s}
