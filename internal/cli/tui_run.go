@@ -130,6 +130,7 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 		o.Diff = r.diff
 	}
 	if r.store != nil {
+		o.Views = session.Cache{Dir: filepath.Join(r.setup.paths.Data, "sessions", ".msp-view-v1")}
 		o.Stored, o.Find, o.Export = r.stored, r.findID, r.export
 	}
 	if err := r.target(ctx, &o); err != nil {

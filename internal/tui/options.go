@@ -10,6 +10,7 @@ import (
 	"github.com/openmuse/muse/internal/tui/prompts"
 	"github.com/openmuse/muse/internal/tui/screen"
 	"github.com/openmuse/muse/internal/tui/term"
+	"github.com/openmuse/muse/internal/view/session"
 )
 
 // Session is one open session.
@@ -79,8 +80,9 @@ type Options struct {
 	Keys    *keymap.Map
 	Faults  []string // of the settings, named at the start
 	History *prompts.File
-	Plain   bool // text alone, for screen readers: Terminal is read by lines
-	Verbose bool // open every tool call
+	Views   session.Cache // of what the logs of long sessions say
+	Plain   bool          // text alone, for screen readers: Terminal is read by lines
+	Verbose bool          // open every tool call
 
 	// Stored lists the sessions of the workspace that have words in them,
 	// newest first.

@@ -87,6 +87,7 @@ func Run(ctx context.Context, t Terminal, o Options) error {
 	if u.leave != nil {
 		u.leave()
 	}
+	u.keepView()
 	stop()
 	u.work.Wait()
 	if !u.Plain {
