@@ -295,3 +295,39 @@ func TestTUIKeymapFaults(t *testing.T) {
 	p.seen("no tool call to show yet")
 	p.leave()
 }
+
+// TestTUIEditor writes the prompt in an editor that has the terminal meanwhile.
+func TestTUIEditor(t *testing.T) {
+	home, ws := place(t)
+	editor := "#!/bin/sh\nprintf 'editor reads: '\nread line\nprintf '%s and %s' \"$(cat \"$1\")\" \"$line\" > \"$1\"\n"
+	if err := os.WriteFile(filepath.Join(home, "editor"), []byte(editor), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.keys("begun")
+	p.seen("› begun")
+	p.keys("\x07")
+	p.seen("editor reads:")
+	p.keys("typed there\r")
+	p.seen("› begun and typed there")
+	p.keys("\r")
+	p.until("echo: begun and typed there")
+	p.leave()
+}
+
+// TestTUISuspendAlone: where nobody could go on with a stopped process it goes
+// on by itself.
+func TestTUISuspendAlone(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.keys("draft")
+	p.seen("› draft")
+	p.keys("\x1a")
+	p.gone("› draft")
+	p.seen("› draft")
+	p.keys(" kept\r")
+	p.until("echo: draft kept")
+	p.leave()
+}
