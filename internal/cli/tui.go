@@ -31,6 +31,7 @@ type tuiOptions struct {
 	execOptions
 	resume bool
 	last   bool
+	plain  bool
 	target string // of resume: an id, the beginning of one, or a name
 }
 
@@ -56,6 +57,7 @@ func (o *tuiOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.sandboxNetwork, "sandbox-network", "", "restricted, enabled or proxy-only")
 	f.BoolVar(&o.disableWrite, "disable-write", false, "remove the tools that write files")
 	f.BoolVar(&o.disableShell, "disable-shell", false, "remove the shell tools")
+	f.BoolVar(&o.plain, "plain", false, "write text alone and read lines: for screen readers and terminals without control sequences")
 	f.BoolVar(&o.shellTool, "enable-shell-tool", false, "offer the synchronous shell tool instead of bash and bash_input")
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // looks reads what settings.json says of the UI: tui.theme, tui.themes,
-// tui.keymap, tui.verbose_output. What is wrong there is named on the screen
+// tui.keymap, tui.verbose_output, tui.plain. What is wrong there is named on the screen
 // and does not keep the UI from opening.
 func (r *tuiRun) looks(o *tui.Options) error {
 	settings, err := config.ReadSettings(r.setup.paths.SettingsFile())
@@ -42,6 +42,14 @@ func (r *tuiRun) looks(o *tui.Options) error {
 		if o.Theme, err = screen.NewTheme("default"); err != nil {
 			return err
 		}
+	}
+	o.Plain = r.opts.plain || r.env.Getenv("TERM") == "dumb"
+	if n := settings.Node("tui", "plain"); n != nil {
+		plain, err := n.Bool()
+		if err != nil {
+			fault(err)
+		}
+		o.Plain = o.Plain || plain
 	}
 	changes := map[string][]string{}
 	if n := settings.Node("tui", "keymap"); n != nil {

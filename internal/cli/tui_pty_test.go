@@ -51,7 +51,7 @@ func openTerminal(t *testing.T, home, ws string, args ...string) *onTerminal {
 	p := &onTerminal{t: t, vt: vt.New(80, 24), home: home, ws: ws, done: make(chan error, 1)}
 	p.cmd = exec.Command(os.Args[0], args...)
 	p.cmd.Dir = ws
-	p.cmd.Env = []string{asProgram + "=1", "HOME=" + home, "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	p.cmd.Env = []string{asProgram + "=1", "HOME=" + home, "TERM=xterm-256color", "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "EDITOR=" + filepath.Join(home, "editor")}
 	var err error
 	if p.tty, err = pty.StartWithSize(p.cmd, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
 		t.Fatal(err)

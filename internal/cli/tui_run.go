@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/openmuse/muse/internal/buildinfo"
+	"github.com/openmuse/muse/internal/config"
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/models"
@@ -56,11 +58,11 @@ func (r *tuiRun) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t, err := term.Open(in, out)
-	if err != nil {
-		return err
+	if r.ui.Plain {
+		err = tui.Run(ctx, term.OpenLines(in, out), r.ui)
+	} else {
+		err = r.show(ctx, in, out)
 	}
-	err = errors.Join(tui.Run(ctx, t, r.ui), t.Close())
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	err = errors.Join(err, hub.Close(end))
@@ -70,10 +72,19 @@ func (r *tuiRun) run(ctx context.Context) (err error) {
 	return err
 }
 
+// show shows the UI on a terminal that is taken over.
+func (r *tuiRun) show(ctx context.Context, in, out *os.File) error {
+	t, err := term.Open(in, out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tui.Run(ctx, t, r.ui), t.Close())
+}
+
 // prepare puts the host together. Nothing on disk is touched.
 func (r *tuiRun) prepare(ctx context.Context) (*host.Hub, error) {
 	var err error
-	if r.setup, err = newSetup(ctx, r.env, r.opts.configFlags(), nil); err != nil {
+	if r.setup, err = newServeSetup(ctx, r.env, r.opts.configFlags()); err != nil {
 		return nil, err
 	}
 	if r.root, _, err = r.opts.workspaceRoot(r.env); err != nil {
@@ -119,6 +130,7 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 		o.Diff = r.diff
 	}
 	if r.store != nil {
+		o.Views = session.Cache{Dir: filepath.Join(r.setup.paths.Data, "sessions", ".msp-view-v1")}
 		o.Stored, o.Find, o.Export = r.stored, r.findID, r.export
 	}
 	if err := r.target(ctx, &o); err != nil {
@@ -130,8 +142,23 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 	if err := r.looks(&o); err != nil {
 		return err
 	}
+	if missing := r.setup.loggedOut; missing != nil {
+		o.Faults = append(o.Faults, keyHelp(missing))
+	}
+	if o.Resume != "" && r.opts.given("model") {
+		o.UseModel, o.UseProvider = r.opts.model, r.opts.provider
+	}
 	r.ui = o
 	return nil
+}
+
+// keyHelp says how to get from a missing key to a first answer.
+func keyHelp(missing *config.MissingKeyError) string {
+	return missing.Error() + `
+You can look around meanwhile; a prompt needs a model. Leave with ctrl+d and do one of these:
+  a key of the service    muse auth set --provider ` + missing.Provider + ` --api-key-stdin
+  a server of your own    muse --provider openai-chat --base-url http://127.0.0.1:11434/v1 --model NAME
+  no model, to look on    muse demo`
 }
 
 // target is the session that is gone on with.

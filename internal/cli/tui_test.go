@@ -224,3 +224,110 @@ func TestTUIWithoutTerminal(t *testing.T) {
 	r.until(`did you mean "exec"`)
 	<-r.done
 }
+
+// TestTUIPlain: without control sequences everything can be done by lines.
+func TestTUIPlain(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, runsCommand+`,{"text":"It is **there**."}`)
+	p := openTerminal(t, home, ws, "--plain", "--provider", "script", "--script", model, "--disable-sandbox")
+	p.until("Do you trust this workspace?")
+	p.keys("y\r")
+	p.until("NO SANDBOX, asks first")
+	p.keys("make a file\r")
+	p.until("Type the number, or f and why not.")
+	p.keys("what\r")
+	p.until("nothing was decided")
+	p.keys("1\r")
+	p.until("It is there.")
+	p.until("Ready.")
+	p.keys("/quit\r")
+	p.ended()
+}
+
+// TestTUIWithoutKey: the UI opens without a key and says how to get one.
+func TestTUIWithoutKey(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--trust-workspace")
+	p.until("missing meta credentials")
+	p.until("--provider openai-chat")
+	p.seen("ask for something")
+	p.ask("hello")
+	p.until("✗ The turn failed: ")
+	p.seen("ask for something")
+	p.leave()
+}
+
+// TestTUIFork goes on in a copy.
+func TestTUIFork(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("one")
+	p.until("echo: one")
+	p.ask("/fork")
+	p.until("── session")
+	p.wait("the copied answer", func() bool { return strings.Count(p.vt.Text(), "echo: one") == 2 })
+	p.ask("two")
+	p.until("echo: two")
+	p.ask("/new")
+	p.wait("a third session", func() bool { return strings.Count(p.vt.Text(), "── session") == 2 })
+	p.ask("three")
+	p.until("echo: three")
+	p.leave()
+}
+
+// TestTUIKeymapFaults: what is wrong in the settings is named and harms
+// nothing else.
+func TestTUIKeymapFaults(t *testing.T) {
+	home, ws := place(t)
+	dir := filepath.Join(home, ".config", "muse")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := `{"schema_version":1,"tui":{"theme":"mine","themes":{"mine":{"accent":"bright-blue bold"}},"keymap":{"app.fly":["ctrl+x"],"app.details":["alt+o"]}}}`
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.until(`there is no action "app.fly"`)
+	p.seen("ask for something")
+	p.keys("\x1bo")
+	p.seen("no tool call to show yet")
+	p.leave()
+}
+
+// TestTUIEditor writes the prompt in an editor that has the terminal meanwhile.
+func TestTUIEditor(t *testing.T) {
+	home, ws := place(t)
+	editor := "#!/bin/sh\nprintf 'editor reads: '\nread line\nprintf '%s and %s' \"$(cat \"$1\")\" \"$line\" > \"$1\"\n"
+	if err := os.WriteFile(filepath.Join(home, "editor"), []byte(editor), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.keys("begun")
+	p.seen("› begun")
+	p.keys("\x07")
+	p.seen("editor reads:")
+	p.keys("typed there\r")
+	p.seen("› begun and typed there")
+	p.keys("\r")
+	p.until("echo: begun and typed there")
+	p.leave()
+}
+
+// TestTUISuspendAlone: where nobody could go on with a stopped process it goes
+// on by itself.
+func TestTUISuspendAlone(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.keys("draft")
+	p.seen("› draft")
+	p.keys("\x1a")
+	p.gone("› draft")
+	p.seen("› draft")
+	p.keys(" kept\r")
+	p.until("echo: draft kept")
+	p.leave()
+}

@@ -19,23 +19,18 @@ const lastShown = 30
 // fold does not say.
 type conversation struct {
 	u    *ui
-	fold *session.Fold
+	view *session.View
+	fold *session.Fold // of the view
 
-	// until is the newest event of when the session was opened: what is up to
-	// there is past, and only its end is shown.
-	until int64
-	past  []msp.Item
-	more  int // items of the past that are not shown
-
-	profile *event.PermissionProfile
-	codes   map[string]int    // exit codes by item
-	reasons map[string]string // why an approval is asked for, by approval
-	began   map[string]time.Time
-	open    []msp.Item // items in progress, oldest first
-	output  map[string]string
-	ended   []msp.Item // tool calls that ended, newest last
-	turns   int
-	prompts []prompted // for going back
+	*aside
+	open   []msp.Item // items in progress, oldest first
+	output map[string]string
+	ended  []msp.Item // tool calls that ended, newest last
+	turns  int
+	// steering are prompts that were handed to the running turn and that it has
+	// not taken up yet.
+	steering []string
+	prompts  []prompted // for going back
 
 	reply     markdown.Stream
 	replyID   string
@@ -47,6 +42,18 @@ type conversation struct {
 	retry   *retrying
 	last    string // kind of what was printed last
 	answer  string // the newest answer of the agent, whole
+}
+
+// aside is what is kept of events beside what the fold says.
+type aside struct {
+	profile *event.PermissionProfile
+	codes   map[string]int    // exit codes by item
+	reasons map[string]string // why an approval is asked for, by approval
+	began   map[string]time.Time
+}
+
+func newAside() *aside {
+	return &aside{codes: map[string]int{}, reasons: map[string]string{}, began: map[string]time.Time{}}
 }
 
 // prompted is a turn that can be gone back to.
@@ -61,14 +68,13 @@ type retrying struct {
 }
 
 func newConversation(u *ui, id string) *conversation {
-	return &conversation{
-		u: u, fold: session.New(id), codes: map[string]int{}, reasons: map[string]string{},
-		began: map[string]time.Time{}, output: map[string]string{},
-	}
+	return conversationOf(u, session.NewView(id, session.DefaultLimits()), newAside())
 }
 
-// live reports whether what comes now happens now.
-func (v *conversation) live() bool { return v.fold.Sequence() > v.until || v.until == 0 }
+// conversationOf goes on with a view.
+func conversationOf(u *ui, view *session.View, beside *aside) *conversation {
+	return &conversation{u: u, view: view, fold: view.Fold(), aside: beside, output: map[string]string{}}
+}
 
 // take takes in an event.
 func (u *ui) take(f fed) {
@@ -82,20 +88,19 @@ func (u *ui) take(f fed) {
 	}
 	v := u.view
 	v.beside(f.rec)
-	past := f.rec.Sequence > 0 && f.rec.Sequence <= v.until
-	for _, n := range v.fold.Apply(f.rec) {
-		v.note(n, past)
+	notes, err := v.view.Apply(f.rec)
+	if err != nil {
+		u.fault(err)
+		return
 	}
-	if past && f.rec.Sequence >= v.until {
-		v.showPast()
+	for _, n := range notes {
+		v.note(n)
 	}
-	if !past {
-		u.follow()
-	}
+	u.follow()
 }
 
 // beside takes in what the fold leaves out.
-func (v *conversation) beside(r event.Recorded) {
+func (v *aside) beside(r event.Recorded) {
 	switch b := r.Body.(type) {
 	case event.PermissionProfile:
 		v.profile = &b
@@ -121,16 +126,16 @@ func (v *conversation) beside(r event.Recorded) {
 }
 
 // note shows one notification of the view.
-func (v *conversation) note(n session.Note, past bool) {
+func (v *conversation) note(n session.Note) {
 	at := time.UnixMicro(n.At)
 	switch p := n.Params.(type) {
 	case *msp.TurnStartedParams:
 		v.turn, v.started, v.retry = p.TurnID, at, nil
 		v.turns++
 	case *msp.TurnCompletedParams:
-		v.turnEnded(p, past)
+		v.turnEnded(p)
 	case *msp.TurnRetractedParams:
-		v.retracted(p.TurnID, past)
+		v.retracted(p.TurnID)
 	case *msp.TurnRetryScheduledParams:
 		v.retry = &retrying{at.Add(time.Duration(p.RetryDelayMs) * time.Millisecond), p.NextAttempt, p.MaxAttempts, p.Reason}
 	case *msp.ItemStartedParams:
@@ -138,19 +143,14 @@ func (v *conversation) note(n session.Note, past bool) {
 	case *msp.ItemUpdatedParams:
 		v.itemUpdated(p.Item)
 	case *msp.ItemDeltaParams:
-		if !past {
-			v.delta(p)
-		}
+		v.delta(p)
 	case *msp.ItemCompletedParams:
-		v.itemCompleted(p.Item, at, past)
+		v.itemCompleted(p.Item, at)
 	case *msp.ApprovalResolvedParams:
-		if !past {
-			v.resolved(p)
-		}
+		delete(v.reasons, p.ApprovalID)
+		v.resolved(p)
 	case *msp.SessionModelRouteUnservedParams:
-		if !past {
-			v.remark(text.Warn, "the model "+p.ModelID+" is not served; going on with what is installed")
-		}
+		v.remark(text.Warn, "the model "+p.ModelID+" is not served; going on with what is installed")
 	}
 }
 
@@ -220,7 +220,7 @@ func (v *conversation) width() int {
 	return max(8, min(w, 120))
 }
 
-func (v *conversation) itemCompleted(i msp.Item, at time.Time, past bool) {
+func (v *conversation) itemCompleted(i msp.Item, at time.Time) {
 	for n := range v.open {
 		if v.open[n].ItemID == i.ItemID {
 			v.open = append(v.open[:n:n], v.open[n+1:]...)
@@ -235,59 +235,62 @@ func (v *conversation) itemCompleted(i msp.Item, at time.Time, past bool) {
 	}
 	delete(v.began, i.ItemID)
 	delete(v.output, i.ItemID)
-	if i.Kind == msp.ItemKindToolCall || i.Kind == msp.ItemKindUserShell {
-		v.ended = append(v.ended, i)
-		if len(v.ended) > 50 {
-			v.ended = v.ended[1:]
-		}
+	if i.Kind == msp.ItemKindUserMessage && i.Steered && len(v.steering) > 0 {
+		v.steering = v.steering[1:]
 	}
-	if i.Kind == msp.ItemKindUserMessage && i.TurnID != nil && !i.Steered {
-		v.prompts = append(v.prompts, prompted{*i.TurnID, messageText(i)})
-	}
-	if i.Kind == msp.ItemKindAgentMessage && i.Text != nil {
-		v.answer = *i.Text
-	}
-	if past {
-		v.past = append(v.past, i)
-		if len(v.past) > 2*lastShown {
-			v.more += len(v.past) - lastShown
-			v.past = append(v.past[:0:0], v.past[len(v.past)-lastShown:]...)
-		}
-		return
-	}
+	v.remember(i)
 	v.show(i)
 }
 
+// remember keeps of an item what is asked for later.
+func (v *conversation) remember(i msp.Item) {
+	switch i.Kind {
+	case msp.ItemKindToolCall, msp.ItemKindUserShell:
+		v.ended = append(v.ended, i)
+		if len(v.ended) > 50 {
+			delete(v.codes, v.ended[0].ItemID)
+			v.ended = v.ended[1:]
+		}
+	case msp.ItemKindUserMessage:
+		if i.TurnID != nil && !i.Steered && !i.Retracted {
+			v.prompts = append(v.prompts, prompted{*i.TurnID, messageText(i)})
+		}
+	case msp.ItemKindAgentMessage:
+		if i.Text != nil {
+			v.answer = *i.Text
+		}
+	}
+}
+
 // showPast shows the end of what happened before the session was opened.
-func (v *conversation) showPast() {
-	if n := len(v.past) - lastShown; n > 0 {
-		v.more += n
-		v.past = v.past[n:]
+func (v *conversation) showPast(items []msp.Item) {
+	v.turns = int(v.fold.State().TurnCount)
+	var shown []msp.Item
+	for _, i := range items {
+		if !i.Retracted && i.Status != msp.ItemStatusInProgress {
+			v.remember(i)
+			shown = append(shown, i)
+		}
 	}
-	if v.more > 0 {
-		v.remark(text.Muted, plural(v.more, "item", "items")+" before this are in the log")
+	if n := len(shown) - lastShown; n > 0 {
+		v.remark(text.Muted, "what came before this is in the log")
+		shown = shown[n:]
 	}
-	for _, i := range v.past {
+	for _, i := range shown {
 		v.show(i)
 	}
-	v.past, v.more = nil, 0
+	if t := v.fold.ActiveTurn(); t != nil {
+		v.turn, v.started = t.TurnID, v.u.Now()
+	}
 }
 
 // retracted takes a turn out of what can be gone back to.
-func (v *conversation) retracted(turn string, past bool) {
+func (v *conversation) retracted(turn string) {
 	for n, p := range v.prompts {
 		if p.turn == turn {
 			v.prompts = append(v.prompts[:n:n], v.prompts[n+1:]...)
 			break
 		}
-	}
-	if past {
-		for n := len(v.past) - 1; n >= 0; n-- {
-			if t := v.past[n].TurnID; t != nil && *t == turn {
-				v.past = append(v.past[:n], v.past[n+1:]...)
-			}
-		}
-		return
 	}
 	v.turns = max(0, v.turns-1)
 }
@@ -298,12 +301,12 @@ func (v *conversation) remark(style text.Style, s string) {
 	v.u.say(style, s)
 }
 
-func (v *conversation) turnEnded(p *msp.TurnCompletedParams, past bool) {
-	v.turn, v.retry = "", nil
-	if past {
-		return
-	}
+func (v *conversation) turnEnded(p *msp.TurnCompletedParams) {
+	v.turn, v.retry, v.steering = "", nil, nil
 	v.closeReply()
+	if v.u.hint == stopping {
+		v.u.hint = ""
+	}
 	switch p.Terminal {
 	case msp.TurnTerminalFailed:
 		why := p.Reason

@@ -91,7 +91,11 @@ func (u *ui) doing(w, room int) []text.Line {
 		out = append(out, tail...)
 	}
 	for _, i := range v.open {
-		out = append(out, u.openItem(i)...)
+		rows := u.openItem(i)
+		if len(out) == 0 && len(rows) > 0 && v.last != "call" {
+			out = append(out, nil)
+		}
+		out = append(out, rows...)
 	}
 	var below []text.Line
 	below = append(below, u.plan(w)...)
@@ -111,6 +115,9 @@ func (u *ui) doing(w, room int) []text.Line {
 // openItem is a call that runs: its line, its time, the end of its output.
 func (u *ui) openItem(i msp.Item) []text.Line {
 	v := u.view
+	if u.waitsForPerson(i.ItemID) {
+		return nil // the question shows it
+	}
 	switch i.Kind {
 	case msp.ItemKindToolCall, msp.ItemKindUserShell:
 	case msp.ItemKindCompaction:
@@ -136,6 +143,21 @@ func (u *ui) openItem(i msp.Item) []text.Line {
 		}
 	}
 	return rows
+}
+
+// waitsForPerson reports whether an item waits for a decision or an answer.
+func (u *ui) waitsForPerson(item string) bool {
+	for _, a := range u.view.fold.Approvals() {
+		if a.ItemID == item {
+			return true
+		}
+	}
+	for _, q := range u.view.fold.UserInputs() {
+		if q.ItemID == item {
+			return true
+		}
+	}
+	return false
 }
 
 // everySecond draws again when a second count that began at a time changes.
@@ -209,10 +231,16 @@ func (u *ui) plan(w int) []text.Line {
 // queue are the prompts that wait.
 func (u *ui) queue(w int) []text.Line {
 	waiting := u.view.fold.State().QueuedTurns
-	if len(waiting) == 0 {
+	if len(waiting)+len(u.view.steering) == 0 {
 		return nil
 	}
 	out := []text.Line{nil}
+	for _, s := range u.view.steering[max(0, len(u.view.steering)-3):] {
+		out = append(out, text.Cut(text.Of(text.Muted, "  steering » "+oneLine(s)), w))
+	}
+	if len(waiting) == 0 {
+		return out
+	}
 	for n, q := range waiting {
 		if n == 3 {
 			out = append(out, text.Of(text.Muted, fmt.Sprintf("  … %d more wait", len(waiting)-n)))

@@ -22,6 +22,8 @@ func (u *ui) input(e term.Event) {
 			b.Paste(e.Text)
 			u.draftChanged()
 		}
+	case term.Line:
+		u.line(e.Text)
 	case term.Focus:
 		u.unfocused = !e.In
 	case term.Key:
@@ -200,6 +202,9 @@ func (u *ui) interruptOrLeave() {
 
 func (u *ui) quit() { u.done = true }
 
+// stopping is said until the turn has ended.
+const stopping = "stopping"
+
 // interrupt stops the running turn. A prompt that nothing was answered to comes
 // back into the draft.
 func (u *ui) interrupt() {
@@ -207,7 +212,7 @@ func (u *ui) interrupt() {
 	if turn == "" {
 		return
 	}
-	u.hint = "stopping"
+	u.hint = stopping
 	retract := true
 	u.send("turn/interrupt", func(id string) any {
 		return msp.TurnInterruptParams{SessionID: u.session.Facts().SessionID, CommandID: id, TurnID: &turn, Retract: &retract}
@@ -233,7 +238,7 @@ func (u *ui) enterPressed(ifBusy string) {
 		u.hint = "the session is still being opened"
 		return
 	}
-	if strings.HasPrefix(trimmed, "/") && words[0] == '/' {
+	if words[0] == '/' && looksLikeCommand(trimmed) {
 		if u.slash(trimmed) {
 			u.remember(words)
 			u.draft.Clear()
@@ -247,6 +252,12 @@ func (u *ui) enterPressed(ifBusy string) {
 		return
 	}
 	u.submit(words, ifBusy)
+}
+
+// looksLikeCommand tells a command from a path that a prompt begins with.
+func looksLikeCommand(line string) bool {
+	name, _, _ := strings.Cut(line[1:], " ")
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
 }
 
 // remember keeps a prompt for the next time.
@@ -272,6 +283,7 @@ func (u *ui) remember(words string) {
 // submit sends a prompt. One that is refused comes back into the draft.
 func (u *ui) submit(words, ifBusy string) {
 	var command string
+	steered := false
 	u.send("turn/start", func(id string) any {
 		command = id
 		return msp.TurnStartParams{
@@ -279,9 +291,13 @@ func (u *ui) submit(words, ifBusy string) {
 			Input: []msp.TurnInputPart{{Type: msp.TurnInputPartTypeText, Text: &words}},
 		}
 	}, func(ctx context.Context, s Session, c host.Command) error {
-		_, err := s.Submit(ctx, c, host.TurnRequest{Text: words, IfBusy: ifBusy})
+		ack, err := s.Submit(ctx, c, host.TurnRequest{Text: words, IfBusy: ifBusy})
+		steered = ack.Disposition == host.Steered
 		return err
 	}, func(err error) {
+		if steered && u.view.turn != "" {
+			u.view.steering = append(u.view.steering, words)
+		}
 		if err != nil {
 			u.fault(err)
 			if u.draft.Empty() {
@@ -349,7 +365,7 @@ func (u *ui) suspend() {
 // notify tells a person who looks elsewhere that it is their turn: OSC 9 where
 // the terminal knows it, and the bell. The text is ours alone.
 func (u *ui) notify() {
-	if !u.unfocused {
+	if !u.unfocused || u.Plain {
 		return
 	}
 	// A terminal that cannot be written to shows itself with the next frame.

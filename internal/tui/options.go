@@ -10,6 +10,7 @@ import (
 	"github.com/openmuse/muse/internal/tui/prompts"
 	"github.com/openmuse/muse/internal/tui/screen"
 	"github.com/openmuse/muse/internal/tui/term"
+	"github.com/openmuse/muse/internal/view/session"
 )
 
 // Session is one open session.
@@ -65,6 +66,10 @@ type Options struct {
 	Host      Host
 	Resume    string // the session to go on with, "" starts one
 	SessionID string // of a session to start, "" mints one
+	// UseModel is the model that a session which is gone on with is to have, ""
+	// for the one it had; UseProvider is its provider, "" for the present one.
+	UseModel, UseProvider string
+
 	PickFirst bool   // the person chooses from a list which session to go on with
 	Prompt    string // sent at once, "" for none
 	Workspace string // absolute
@@ -75,7 +80,9 @@ type Options struct {
 	Keys    *keymap.Map
 	Faults  []string // of the settings, named at the start
 	History *prompts.File
-	Verbose bool // open every tool call
+	Views   session.Cache // of what the logs of long sessions say
+	Plain   bool          // text alone, for screen readers: Terminal is read by lines
+	Verbose bool          // open every tool call
 
 	// Stored lists the sessions of the workspace that have words in them,
 	// newest first.

@@ -6,7 +6,9 @@ import (
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/msp"
 	"github.com/openmuse/muse/internal/tui/text"
+	"github.com/openmuse/muse/internal/view/session"
 )
 
 // open opens a session and shows it in the place of the present one.
@@ -44,12 +46,13 @@ func (u *ui) refusedOpening(err error) {
 func (u *ui) enter(s Session) {
 	if u.leave != nil {
 		u.leave()
+		u.leave = nil
 	}
 	again := u.session != nil
-	u.session = s
 	facts := s.Facts()
+	u.keepView()
+	u.session = s
 	u.view = newConversation(u, facts.SessionID)
-	u.view.until = s.Head()
 	u.closeDialogs()
 	u.opened = 0
 	if again {
@@ -62,13 +65,101 @@ func (u *ui) enter(s Session) {
 	for _, n := range s.Notes() {
 		u.say(text.Warn, n)
 	}
+	u.load(s)
+	if id := u.UseModel; id != "" {
+		u.UseModel = ""
+		u.setModelOf(u.UseProvider, id)
+	}
+	if u.Prompt != "" {
+		prompt := u.Prompt
+		u.Prompt = ""
+		u.submit(prompt, host.Queue)
+	}
+}
+
+// loaded is a session as its log tells it.
+type loaded struct {
+	view  *session.View
+	aside *aside
+	items []msp.Item
+}
+
+// errReached ends a reading of events at the place it was meant for.
+var errReached = errors.New("reached")
+
+// load reads what happened in a session beside the loop, then shows the end of
+// it and follows the session.
+func (u *ui) load(s Session) {
+	head := s.Head()
+	placeholder := u.view
+	beside(u, func(ctx context.Context) (loaded, error) { return u.read(ctx, s, head) }, func(l loaded, err error) {
+		if u.view != placeholder {
+			return // another session was opened meanwhile
+		}
+		if err != nil {
+			u.ended(err)
+			return
+		}
+		last := u.view.last
+		u.view = conversationOf(u, l.view, l.aside)
+		u.view.last = last
+		u.view.showPast(l.items)
+		u.follow()
+		u.watch(s)
+	})
+}
+
+func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
+	l := loaded{aside: newAside()}
+	log := func(from int64, yield func(event.Recorded) error) error {
+		if from >= head {
+			return nil
+		}
+		err := s.Watch(ctx, from, func(r event.Recorded) error {
+			if r.Sequence == 0 {
+				return nil // shown while it happened: its fate is still to come
+			}
+			l.aside.beside(r)
+			if err := yield(r); err != nil {
+				return err
+			}
+			if r.Sequence >= head {
+				return errReached
+			}
+			return nil
+		})
+		if errors.Is(err, errReached) {
+			return nil
+		}
+		return err
+	}
+	var err error
+	if l.view, err = u.Views.Read(s.Facts().SessionID, log, session.DefaultLimits()); err != nil {
+		return l, err
+	}
+	past, err := l.view.History(session.HistoryRequest{Preference: msp.HistoryPreferenceSnapshot})
+	if err != nil {
+		return l, err
+	}
+	switch {
+	case past.Snapshot != nil:
+		l.items = past.Snapshot.State.Items
+	case past.Items != nil:
+		l.items = *past.Items
+	}
+	return l, nil
+}
+
+// watch follows the session from where it was read to.
+func (u *ui) watch(s Session) {
 	ctx, cancel := context.WithCancel(u.ctx)
 	u.leave = cancel
 	feed := make(chan fed, 256)
 	u.feed = feed
 	view := u.view
+	from := view.fold.Sequence()
 	u.work.Go(func() {
-		err := s.Watch(ctx, 0, func(r event.Recorded) error {
+		err := s.Watch(ctx, from, func(r event.Recorded) error {
 			select {
 			case feed <- fed{view: view, rec: r}:
 				return nil
@@ -84,10 +175,21 @@ func (u *ui) enter(s Session) {
 		case <-ctx.Done():
 		}
 	})
-	if u.Prompt != "" {
-		prompt := u.Prompt
-		u.Prompt = ""
-		u.submit(prompt, host.Queue)
+}
+
+// keptFrom is how many records a view has to be ahead of its cache to be worth
+// keeping.
+const keptFrom = 500
+
+// keepView keeps the view of the session that is left, so that it is quick to
+// open the next time. It can be made again from the log at any time.
+func (u *ui) keepView() {
+	v := u.view
+	if u.session == nil || u.session.Facts().Path == "" || v.fold.Sequence()-v.view.Saved() < keptFrom {
+		return
+	}
+	if err := u.Views.Keep(v.view); err != nil {
+		u.say(text.Warn, err.Error())
 	}
 }
 

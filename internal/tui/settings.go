@@ -46,10 +46,16 @@ func (u *ui) model(words string) {
 	})
 }
 
-func (u *ui) setModel(id string) {
+func (u *ui) setModel(id string) { u.setModelOf("", id) }
+
+func (u *ui) setModelOf(provider, id string) {
 	u.send(msp.MethodSessionSetModel, func(command string) any {
-		return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": command, "modelId": id}
-	}, func(ctx context.Context, s Session, c host.Command) error { return s.SetModel(ctx, c, "", id) }, func(err error) {
+		p := map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": command, "modelId": id}
+		if provider != "" {
+			p["providerId"] = provider
+		}
+		return p
+	}, func(ctx context.Context, s Session, c host.Command) error { return s.SetModel(ctx, c, provider, id) }, func(err error) {
 		if err != nil {
 			u.fault(err)
 			return

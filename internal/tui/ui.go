@@ -59,6 +59,9 @@ type ui struct {
 	leaving    bool   // ctrl+c was pressed: the next one leaves
 	leavingNow bool   // the key under way is that next one
 	unfocused  bool
+	asked      string // in plain mode: the question that was written out
+	access     string // in plain mode: what was said of what the agent may do
+	running    bool   // in plain mode: it was said that a turn runs
 	sent       map[string]string
 	files      fileList
 	opened     int // how far back details were shown
@@ -84,9 +87,13 @@ func Run(ctx context.Context, t Terminal, o Options) error {
 	if u.leave != nil {
 		u.leave()
 	}
+	u.keepView()
 	stop()
 	u.work.Wait()
-	return errors.Join(err, u.screen.Leave(), u.farewell())
+	if !u.Plain {
+		err = errors.Join(err, u.screen.Leave())
+	}
+	return errors.Join(err, u.farewell())
 }
 
 // farewell says how to go on with the session.
@@ -208,11 +215,17 @@ func (u *ui) frame() error {
 	if !u.dirty {
 		return nil
 	}
+	if u.Plain {
+		return u.plainFrame()
+	}
 	now := u.Now()
 	if wait := frameEvery - now.Sub(u.drawn); wait > 0 && !u.drawn.IsZero() && !u.done {
 		u.wakeAt(now.Add(wait))
 		return nil
 	}
+	// A frame for another size than the terminal's would wrap there, and the
+	// live area could not be found again.
+	u.screen.Resize(u.term.Size())
 	w, _ := u.screen.Size()
 	print := text.WrapAll(u.print, w, nil)
 	if err := u.screen.Frame(print, u.live()); err != nil {

@@ -116,7 +116,7 @@ func (j *Judge) odd(line []byte) {
 	var f struct {
 		ID msp.RequestId `json:"id"`
 	}
-	if json.Unmarshal(line, &f) == nil && !f.ID.IsNull() {
+	if json.Unmarshal(line, &f, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil && !f.ID.IsNull() {
 		j.waiting[f.ID] = request{}
 	}
 }

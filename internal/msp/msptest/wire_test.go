@@ -34,6 +34,8 @@ func TestOddLines(t *testing.T) {
 		{"no version", `{"id":108,"method":"session/list"}`, msp.IntID(108), msp.ErrorKindInvalidRequest},
 		{"no method", `{"id":109,"jsonrpc":"2.0"}`, msp.IntID(109), msp.ErrorKindInvalidRequest},
 		{"method of another kind", `{"id":110,"jsonrpc":"2.0","method":7}`, msp.IntID(110), msp.ErrorKindInvalidRequest},
+		{"not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":112,\"method\":\"\xff\"}", msp.IntID(112), msp.ErrorKindInvalidRequest},
+		{"a member twice", `{"id":113,` + list + `,"method":"session/list"}`, msp.IntID(113), msp.ErrorKindInvalidRequest},
 		{"too large", `{"id":111,` + list + `,"params":{"x":"` + big + `"}}`, msp.IntID(111), msp.ErrorKindInputTooLarge},
 	}
 	c := newHome(t, echoSettings, "").open(t)

@@ -31,7 +31,8 @@ type TTY struct {
 	fd    int // of the output, for the size
 	saved *xterm.State
 
-	pause  sync.Mutex // held while somebody else reads
+	lend   chan loan     // requests to leave the terminal alone
+	gone   chan struct{} // closed when the reader has ended
 	waker  waker
 	events chan Event
 	size   chan struct{}
@@ -43,7 +44,7 @@ type TTY struct {
 func Open(in, out *os.File) (*TTY, error) {
 	t := &TTY{
 		in: in, out: out, fd: int(out.Fd()), events: make(chan Event, 64),
-		size: make(chan struct{}, 1), ended: make(chan error, 1),
+		size: make(chan struct{}, 1), ended: make(chan error, 1), lend: make(chan loan, 1), gone: make(chan struct{}),
 	}
 	if err := t.enter(); err != nil {
 		return nil, err
@@ -55,7 +56,10 @@ func Open(in, out *os.File) (*TTY, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopSize := watchSize(ctx, t)
 	var wg sync.WaitGroup
-	wg.Go(func() { t.ended <- t.read(ctx) })
+	wg.Go(func() {
+		defer close(t.gone)
+		t.ended <- t.read(ctx)
+	})
 	t.stop = func() {
 		cancel()
 		stopSize()
@@ -113,12 +117,21 @@ func (t *TTY) Size() (width, height int) {
 // Write implements io.Writer.
 func (t *TTY) Write(p []byte) (int, error) { return t.out.Write(p) }
 
+// loan is a time in which the reader leaves the terminal alone.
+type loan struct{ ready, done chan struct{} }
+
 // Lend gives the terminal as it was to somebody else, an editor for example,
 // for as long as use runs.
 func (t *TTY) Lend(use func() error) error {
+	l := loan{make(chan struct{}), make(chan struct{})}
+	defer close(l.done)
+	t.lend <- l
 	t.waker.wake()
-	t.pause.Lock()
-	defer t.pause.Unlock()
+	select {
+	case <-l.ready:
+	case <-t.gone:
+		return io.EOF
+	}
 	if err := t.leave(); err != nil {
 		return err
 	}
@@ -126,13 +139,22 @@ func (t *TTY) Lend(use func() error) error {
 	return errors.Join(err, t.enter())
 }
 
+// rest leaves the terminal alone for a loan.
+func (l loan) rest() {
+	close(l.ready)
+	<-l.done
+}
+
 func (t *TTY) read(ctx context.Context) error {
 	var d Decoder
 	buf := make([]byte, 64<<10)
 	for {
-		t.pause.Lock()
+		select {
+		case l := <-t.lend:
+			l.rest()
+		default:
+		}
 		n, err := t.readOnce(&d, buf)
-		t.pause.Unlock()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -143,9 +165,12 @@ func (t *TTY) read(ctx context.Context) error {
 		if n == 0 && d.Waiting() {
 			events = d.Flush()
 		}
-		for _, e := range events {
+		for len(events) > 0 {
 			select {
-			case t.events <- e:
+			case t.events <- events[0]:
+				events = events[1:]
+			case l := <-t.lend:
+				l.rest()
 			case <-ctx.Done():
 				return nil
 			}

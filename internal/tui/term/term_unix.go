@@ -87,6 +87,9 @@ func watchSize(ctx context.Context, t *TTY) (stop func()) {
 
 func prepareOutput(int) error { return nil }
 
+// notStopped is after how long it is clear that the process was not stopped.
+const notStopped = 300 * time.Millisecond
+
 // Suspend stops the process as ctrl+z does in a shell; it returns when the
 // process goes on.
 func (t *TTY) Suspend() error {
@@ -97,7 +100,12 @@ func (t *TTY) Suspend() error {
 		if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 			return fmt.Errorf("suspend: %w", err)
 		}
-		<-back
+		// Where nobody could make the process go on (it is the terminal's only
+		// program) the system does not stop it.
+		select {
+		case <-back:
+		case <-time.After(notStopped):
+		}
 		return nil
 	})
 }

@@ -87,7 +87,7 @@ func Wrap(l Line, width int, indent Line) []Line {
 		return []Line{l}
 	}
 	hang := indent.Width()
-	if hang >= width {
+	if hang+2 > width { // a wide character has to fit behind it
 		indent, hang = nil, 0
 	}
 	var rows []Line

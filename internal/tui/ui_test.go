@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/tui/term"
+)
+
+func (b *bench) shows(want string) {
+	b.t.Helper()
+	if !strings.Contains(b.vt.Text(), want) {
+		b.t.Errorf("the terminal does not show %q:\n%s", want, b.vt.Text())
+	}
+}
+
+func (b *bench) hides(not string) {
+	b.t.Helper()
+	if strings.Contains(b.vt.Screen(), not) {
+		b.t.Errorf("the terminal shows %q:\n%s", not, b.vt.Screen())
+	}
+}
+
+func (b *bench) asks(command string) {
+	b.t.Helper()
+	b.happens("run", event.Approval{Kind: "requested", Fields: []byte(fmt.Sprintf(`{"pending_action_id":"a1","tool_call_id":"c1","tool_name":"bash","openmuse_reason":"no rule allows it",
+		"approval_subject":{"command":%q},"available_choices":[
+		{"choice_id":"allow_once","label":"Allow once","decision":"approved","scope":"once"},
+		{"choice_id":"abort","label":"Reject","decision":"abort","scope":"once","accepts_feedback":true}]}`, command))})
+}
+
+// TestArming: a key that was typed for the prompt decides nothing.
+func TestArming(t *testing.T) {
+	b := newBench(t, 80, 30)
+	b.happens("run", event.RunStarted{Prompt: "go"})
+	b.types("I am wri")
+	b.asks("rm -rf build")
+	b.shows("keys are taken in a moment")
+	for range 20 { // a person goes on writing, with what would be choices
+		b.types("1")
+		b.pass(200 * time.Millisecond)
+	}
+	b.types("y")
+	if got := b.u.draft.Text(); got != "I am wri"+strings.Repeat("1", 20)+"y" {
+		t.Errorf("the draft holds %q", got)
+	}
+	b.pass(armAfterTyping)
+	b.hides("keys are taken in a moment")
+	b.types("x") // no choice
+	if len(b.s.decided) > 0 {
+		t.Fatalf("decided: %v", b.s.decided)
+	}
+	b.types("1")
+	b.answered()
+	if len(b.s.decided) != 1 || b.s.decided[0].ChoiceID != "allow_once" || b.s.decided[0].RequirementID != "a1" {
+		t.Errorf("decided: %+v", b.s.decided)
+	}
+	if got := b.u.draft.Text(); !strings.HasPrefix(got, "I am wri") {
+		t.Errorf("the draft was lost: %q", got)
+	}
+}
+
+func TestApprovalFeedback(t *testing.T) {
+	b := newBench(t, 80, 30)
+	b.happens("run", event.RunStarted{Prompt: "go"})
+	b.asks("rm -rf build")
+	b.pass(time.Second)
+	b.shows("no rule allows it")
+	b.types("f")
+	b.types("use make 1y clean")
+	b.types("\r")
+	b.answered()
+	if len(b.s.decided) != 1 || b.s.decided[0].ChoiceID != "abort" || b.s.decided[0].Feedback != "use make 1y clean" {
+		t.Errorf("decided: %+v", b.s.decided)
+	}
+}
+
+// TestLongCommand: a command of any length can be read whole, on the smallest
+// screen.
+func TestLongCommand(t *testing.T) {
+	b := newBench(t, 40, 10)
+	b.happens("run", event.RunStarted{Prompt: "go"})
+	var command []string
+	for n := range 40 {
+		command = append(command, fmt.Sprintf("echo step-%02d", n))
+	}
+	b.asks(strings.Join(command, "\n"))
+	b.pass(time.Second)
+	b.shows("Allow once")
+	b.shows("step-00")
+	seen := b.vt.Screen()
+	for range 60 {
+		b.types("\x1b[6~")
+		seen += b.vt.Screen()
+	}
+	for n := range 40 {
+		if want := fmt.Sprintf("step-%02d", n); !strings.Contains(seen, want) {
+			t.Errorf("%s cannot be reached", want)
+		}
+	}
+	b.types("\x0f") // ctrl+o prints it
+	for n := range 40 {
+		b.shows(fmt.Sprintf("step-%02d", n))
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	b := newBench(t, 80, 30)
+	b.happens("run", event.RunStarted{Prompt: "go"})
+	b.happens("run", event.UserInputRequested{CallID: "c1", ID: "u1", ToolName: "request_user_input", Questions: []event.UserQuestion{
+		{Header: "Colour", ID: "colour", Mode: "single", Question: "Which colour?", Options: []event.UserOption{{Label: "red"}, {Label: "blue"}}},
+		{Header: "Parts", ID: "parts", Mode: "multiple", Question: "Which parts?", Options: []event.UserOption{{Label: "one"}, {Label: "two"}, {Label: "three"}}},
+		{Header: "Name", ID: "name", Mode: "single", Question: "Which name?", Options: []event.UserOption{{Label: "a"}, {Label: "b"}}},
+	}})
+	b.types("2")
+	if b.u.draft.Text() != "2" {
+		t.Errorf("a key before the question was armed went to %q", b.u.draft.Text())
+	}
+	b.pass(time.Second)
+	b.types("2")
+	b.shows("Which parts?")
+	b.types("13\r")
+	b.shows("Which name?")
+	b.types("tmine\r")
+	b.answered()
+	if len(b.s.settled) != 1 {
+		t.Fatalf("settled: %v", b.s.settled)
+	}
+	got := fmt.Sprintf("%+v", b.s.settled[0].Answers)
+	want := `[{QuestionID:colour Many:false SelectedLabels:[blue] FreeText: Note:} {QuestionID:parts Many:true SelectedLabels:[one three] FreeText: Note:} {QuestionID:name Many:false SelectedLabels:[] FreeText:mine Note:}]`
+	if got != want || b.s.settled[0].Outcome != host.Answered {
+		t.Errorf("settled %s\nwant %s", got, want)
+	}
+}
+
+// TestStreaming: what was printed once stays, and the answer is whole however
+// it was cut.
+func TestStreaming(t *testing.T) {
+	const answer = "# Title\n\nA paragraph of\ntwo lines.\n\n- one\n- two\n\n```\ncode\n```\n\nThe end.\n"
+	for _, step := range []int{1, 3, 1000} {
+		b := newBench(t, 60, 12)
+		b.happens("run", event.RunStarted{Prompt: "go"})
+		for i := 0; i < len(answer); i += step {
+			b.happens("run", event.OutputDelta{MessageID: "m", Offset: int64(i), Text: answer[i:min(i+step, len(answer))]})
+		}
+		b.happens("run", event.AssistantMessage{MessageID: "m", Text: answer})
+		b.happens("run", event.RunTerminal{Terminal: "completed"})
+		want := "› go\n\nTitle\n\nA paragraph of two lines.\n\n• one\n• two\n\n  code\n\nThe end.\n"
+		if !strings.HasPrefix(b.vt.Text(), want) {
+			t.Errorf("in steps of %d the terminal shows\n%s", step, b.vt.Text())
+		}
+	}
+}
+
+func TestRetryIsSaid(t *testing.T) {
+	b := newBench(t, 80, 20)
+	b.happens("run", event.RunStarted{Prompt: "go"})
+	b.happens("run", event.RetryScheduled{Attempt: 1, DelayMS: 8000, MaxAttempts: 5, Reason: "the service is overloaded"})
+	b.shows("Trying again in 8.0s (attempt 2 of 5): the service is overloaded")
+	b.pass(3 * time.Second)
+	b.shows("Trying again in 5.0s")
+	reason := "no more"
+	b.happens("run", event.RunTerminal{Terminal: "failed", Reason: &reason})
+	b.shows("✗ The turn failed: no more")
+	b.hides("Trying again")
+}
+
+// TestWeakenings stand out on every screen.
+func TestWeakenings(t *testing.T) {
+	for _, width := range []int{40, 80, 300} {
+		b := newBench(t, width, 10)
+		b.happens("", event.Metadata{ModelID: strings.Repeat("long-model-name-", 5), ProviderID: "p", WorkspaceRoot: "/ws"})
+		b.happens("", event.PermissionProfile{Snapshot: event.PermissionSnapshot{Approval: "never", Sandbox: "disabled"}})
+		b.happens("", event.ApprovalModeChanged{Mode: "allowAll", Source: "startup"})
+		b.shows("YOLO: NO SANDBOX, NO APPROVAL")
+	}
+}
+
+// TestSlash: what is no command stays where it is.
+func TestSlash(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.types("/nonsense")
+	b.types("\r")
+	b.shows("there is no command /nonsense")
+	if b.u.draft.Text() != "/nonsense" {
+		t.Errorf("the draft holds %q", b.u.draft.Text())
+	}
+	b.types("\x15/he")
+	b.shows("/help")
+	b.types("\t\r")
+	b.shows("/compact")
+	b.hides("/diff") // it is not there in this UI
+}
+
+// TestPath: a prompt may begin with a path.
+func TestPath(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.types("/etc/hosts is odd\r")
+	b.answered()
+	if len(b.s.sent) != 1 || b.s.sent[0].Text != "/etc/hosts is odd" {
+		t.Errorf("sent: %v", b.s.sent)
+	}
+}
+
+func TestRefusedPromptComesBack(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.u.session = refusing{b.s}
+	b.types("precious\r")
+	b.answered()
+	if b.u.draft.Text() != "precious" {
+		t.Errorf("the draft holds %q", b.u.draft.Text())
+	}
+	b.shows("✗ no")
+}
+
+type refusing struct{ *fakeSession }
+
+func (refusing) Submit(context.Context, host.Command, host.TurnRequest) (host.TurnAck, error) {
+	return host.TurnAck{}, &host.Refusal{Message: "no"}
+}
+
+// TestSizes draws everything on screens of all sizes.
+func TestSizes(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {2, 2}, {10, 3}, {40, 10}, {300, 100}} {
+		b := newBench(t, size[0], size[1])
+		b.happens("run", event.RunStarted{Prompt: "日本語 עברית é́́ go"})
+		b.asks("echo 日本語日本語日本語日本語日本語日本語日本語")
+		b.pass(time.Second)
+		b.types("f日本")
+		b.u.input(term.Paste{Text: strings.Repeat("漢", 500)})
+		b.draw()
+		b.u.closeDialogs()
+		b.types("/")
+		b.happens("run", event.OutputDelta{MessageID: "m", Text: "| a | b |\n|--|--|\n| 漢字 | x |\n"})
+		b.u.permissions("")
+		b.draw()
+		if odd := b.vt.Odd(); len(odd) > 0 {
+			t.Errorf("at %v: %v", size, odd)
+		}
+	}
+}
