@@ -97,7 +97,7 @@ func openTUI(root *cobra.Command, env *Env) {
 	opts := &tuiOptions{}
 	root.Use = "muse [OPTIONS] [PROMPT]"
 	root.Long, root.Example = tuiLong, tuiExample
-	root.SuggestionsMinimumDistance = 2
+	root.SuggestionsMinimumDistance, root.DisableFlagsInUseLine = 2, true
 	opts.register(root.Flags())
 	root.Flags().StringVar(&opts.sessionID, "session-id", "", "name the new session (`uuid`), or continue the one with this id")
 	root.Flags().BoolVar(&opts.noSessionLog, "no-session-log", false, "keep no session log")
@@ -128,7 +128,7 @@ func openTUI(root *cobra.Command, env *Env) {
 func newResumeCmd(env *Env) *cobra.Command {
 	opts := &tuiOptions{resume: true}
 	cmd := &cobra.Command{
-		Use:   "resume [OPTIONS] [SESSION]",
+		Use: "resume [OPTIONS] [SESSION]", DisableFlagsInUseLine: true,
 		Short: "Go on with an earlier session in the terminal UI",
 		Long: "Go on with an earlier session in the terminal UI. SESSION is a session's id, the beginning of one that no other\n" +
 			"has, or a name. Without it, a list is shown.",

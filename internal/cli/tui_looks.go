@@ -150,11 +150,7 @@ func (r *tuiRun) editor() func(path string) error {
 
 // files lists the files of the workspace that version control does not ignore.
 func (r *tuiRun) files(ctx context.Context) ([]string, error) {
-	anything, err := search.Compile(search.Query{Pattern: "^", Regex: true})
-	if err != nil {
-		return nil, err
-	}
-	found, err := search.Run(ctx, anything, search.Options{Dir: r.root, FilesOnly: true, Binary: true})
+	found, err := search.List(ctx, search.Options{Dir: r.root})
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,11 @@
 package cli_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -330,4 +332,44 @@ func TestTUISuspendAlone(t *testing.T) {
 	p.keys(" kept\r")
 	p.until("echo: draft kept")
 	p.leave()
+}
+
+// TestTUIDecisionInLog: a decision in the UI is in the log what the same
+// decision of a session protocol client is, down to the digest of the command.
+func TestTUIDecisionInLog(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, runsCommand+`,{"text":"Done."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--disable-sandbox", "--trust-workspace", "make a file")
+	p.seen("Run this command?")
+	p.gone("keys are taken in a moment")
+	p.keys("1")
+	p.until("Done.")
+	p.leave()
+	log := readLog(t, home)
+	find := func(pattern string) string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(log)
+		if m == nil {
+			t.Fatalf("the log holds no %s", pattern)
+		}
+		return m[1]
+	}
+	const id = `([0-9a-f-]{36})`
+	session := find(`"session_id":"` + id + `"`)
+	approval := find(`"pending_action_id":"([^"]+)"`)
+	var command, digest string
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, `"approval/decide"`) {
+			command = regexp.MustCompile(`"command_id":"` + id + `"`).FindStringSubmatch(line)[1]
+			digest = regexp.MustCompile(`"([0-9a-f]{64})"`).FindStringSubmatch(line)[1]
+		}
+	}
+	// What a client of `muse serve` sends (MSP.md 7.4), members in order.
+	params := fmt.Sprintf(`{"approvalId":%q,"choiceId":"allow_once","commandId":%q,"requirementId":{"approvalId":%q,"sourceIndex":0},"sessionId":%q}`,
+		approval, command, approval, session)
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte("approval/decide\x00"+params))); got != digest {
+		t.Errorf("the log has the digest %s, a client's command would have %s", digest, got)
+	}
+	if by := find(`"decision_source":(\{[^}]*\})`); !strings.Contains(by, `"user"`) || !strings.Contains(by, command) {
+		t.Errorf("the decision came from %s", by)
+	}
 }

@@ -67,6 +67,13 @@ type Result struct {
 	Unread    int64 // files and directories that could not be read
 }
 
+// List finds the files that a search would read, and reads none of them: empty
+// and binary files are among them.
+func List(ctx context.Context, o Options) (Result, error) {
+	o.FilesOnly = true
+	return Run(ctx, nil, o)
+}
+
 // Run searches. The error is about the options or the context; files that
 // cannot be read are only counted.
 func Run(ctx context.Context, p *Pattern, o Options) (Result, error) {

@@ -115,7 +115,10 @@ func (w *walker) abort() {
 
 // work does jobs until there are none and nobody can add any.
 func (w *walker) work(ctx context.Context) {
-	s := newScanner(w.pattern, w.opt)
+	var s *scanner // nil: the files are listed and not read
+	if w.pattern != nil {
+		s = newScanner(w.pattern, w.opt)
+	}
 	for {
 		w.mu.Lock()
 		for len(w.stack) == 0 && w.active > 0 && !w.aborted {
@@ -248,6 +251,10 @@ func (w *walker) search(ctx context.Context, s *scanner, j job) {
 		if !w.found.wanted(rel) {
 			w.found.skipped()
 			return // the rest sorts behind it
+		}
+		if s == nil {
+			w.found.add(File{Path: rel, Matches: 1})
+			continue
 		}
 		f, err := w.tree.openFile(rel)
 		if err != nil {

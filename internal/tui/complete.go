@@ -26,6 +26,7 @@ func (d *drawer) open() bool { return d.kind != 0 && len(d.rows) > 0 }
 // fileList are the files of the workspace, read when they are first asked for.
 type fileList struct {
 	names   []string
+	lower   []string // the same in lower case
 	read    time.Time
 	reading bool
 }
@@ -57,7 +58,7 @@ func (u *ui) complete() {
 	}
 	u.readFiles()
 	d := drawer{kind: '@', from: at - len(word)}
-	for _, f := range match(u.files.names, word[1:], 50) {
+	for _, f := range u.files.match(word[1:], 50) {
 		insert := "@" + f
 		if strings.ContainsAny(f, " \t") {
 			insert = `@"` + f + `"`
@@ -78,23 +79,30 @@ func (u *ui) readFiles() {
 			u.hint = "the files cannot be listed: " + err.Error()
 			return
 		}
-		u.files.names = names
+		u.files.set(names)
 		u.complete()
 	})
 }
 
+func (l *fileList) set(names []string) {
+	l.names, l.lower = names, make([]string, len(names))
+	for i, n := range names {
+		l.lower[i] = strings.ToLower(n)
+	}
+}
+
 // match are the names that have the letters of a word in their order, the best
 // first: those with the word in their last part before all others.
-func match(names []string, word string, limit int) []string {
+func (l *fileList) match(word string, limit int) []string {
 	type hit struct {
 		name  string
 		score int
 	}
 	word = strings.ToLower(word)
 	var hits []hit
-	for _, n := range names {
+	for i, n := range l.lower {
 		if s := score(n, word); s >= 0 {
-			hits = append(hits, hit{n, s})
+			hits = append(hits, hit{l.names[i], s})
 		}
 	}
 	slices.SortStableFunc(hits, func(a, b hit) int {
@@ -110,12 +118,12 @@ func match(names []string, word string, limit int) []string {
 	return out
 }
 
-// score is how far a name is from a word, -1 for out of reach.
-func score(name, word string) int {
+// score is how far a name is from a word, both in lower case, -1 for out of
+// reach.
+func score(lower, word string) int {
 	if word == "" {
-		return strings.Count(name, "/")
+		return strings.Count(lower, "/")
 	}
-	lower := strings.ToLower(name)
 	base := lower[strings.LastIndexByte(lower, '/')+1:]
 	switch {
 	case base == word:

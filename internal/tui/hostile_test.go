@@ -122,7 +122,6 @@ func TestHostile(t *testing.T) {
 			b.u.pick = &picker{title: evil, rows: []pickRow{{label: evil, detail: evil}}}
 			b.draw()
 			b.u.pick = nil
-			b.u.files.names, b.u.Files = []string{"f" + evil}, nil
 			b.u.drawer = drawer{kind: '@', rows: []drawerRow{{"x", "f" + evil, evil}}}
 			b.draw()
 			if odd := b.vt.Odd(); len(odd) > 0 {

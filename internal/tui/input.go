@@ -330,8 +330,8 @@ func (u *ui) takeBack() {
 
 // userShell runs the person's own command line.
 func (u *ui) userShell(line string) {
-	u.send("session/userShell", func(id string) any {
-		return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": id, "command": line}
+	u.send(msp.MethodSessionUserShell, func(id string) any {
+		return msp.SessionUserShellParams{SessionID: u.session.Facts().SessionID, CommandID: id, CommandText: line}
 	}, func(ctx context.Context, s Session, c host.Command) error { return s.UserShell(ctx, c, line) }, nil)
 }
 

@@ -50,11 +50,9 @@ func (u *ui) setModel(id string) { u.setModelOf("", id) }
 
 func (u *ui) setModelOf(provider, id string) {
 	u.send(msp.MethodSessionSetModel, func(command string) any {
-		p := map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": command, "modelId": id}
-		if provider != "" {
-			p["providerId"] = provider
+		return msp.SessionSetModelParams{
+			SessionID: u.session.Facts().SessionID, CommandID: command, Model: msp.ModelSelection{ModelID: id, ProviderID: provider},
 		}
-		return p
 	}, func(ctx context.Context, s Session, c host.Command) error { return s.SetModel(ctx, c, provider, id) }, func(err error) {
 		if err != nil {
 			u.fault(err)

@@ -301,6 +301,9 @@ func kittyKey(r rune, mod Mod) Event {
 		}
 		return k
 	}
+	if name, text := keypad(r); name != "" {
+		return Key{Name: name, Mod: mod, Text: text}
+	}
 	if r < 0x20 || r >= 57344 && r <= 63743 || !utf8.ValidRune(r) {
 		return nil
 	}
@@ -312,6 +315,19 @@ func kittyKey(r rune, mod Mod) Event {
 		k.Text = string(r - 'a' + 'A')
 	}
 	return k
+}
+
+// keypad is a key of the number pad in the kitty protocol.
+func keypad(r rune) (name, text string) {
+	const keys = "0123456789./*-+"
+	if i := int(r) - 57399; i >= 0 && i < len(keys) {
+		return keys[i : i+1], keys[i : i+1]
+	}
+	moves := [...]string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "insert", "delete"}
+	if i := int(r) - 57417; i >= 0 && i < len(moves) {
+		return moves[i], ""
+	}
+	return "", ""
 }
 
 func letterKey(c byte) string {

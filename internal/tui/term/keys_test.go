@@ -33,6 +33,7 @@ func TestDecoder(t *testing.T) {
 		"\x1b[13;2u\x1b[99;5u\x1b[27u":      "shift+enter ctrl+c esc",
 		"\x1b[27;2;13~\x1b[Z":               "shift+enter shift+tab",
 		"\x1b[97;1:3u":                      "a",
+		"\x1b[57400u\x1b[57419u\x1b[57414u": "1 up enter",
 		"\x1b[I\x1b[O":                      "focus(true) focus(false)",
 		"\x1b[200~a\r\nb\x1b[31m\x1b[201~x": `paste("a\nb\x1b[31m") x`,
 		"\x1b]11;rgb:0/0/0\x07q":            "q",
