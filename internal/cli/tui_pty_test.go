@@ -137,14 +137,6 @@ func (p *onTerminal) ask(prompt string) {
 	p.keys("\r")
 }
 
-// trust answers the question that a new workspace begins with.
-func (p *onTerminal) trust() {
-	p.t.Helper()
-	p.until("Do you trust this workspace?")
-	p.keys("y")
-	p.until("sandbox on")
-}
-
 // leave quits and waits for the process.
 func (p *onTerminal) leave() {
 	p.t.Helper()
