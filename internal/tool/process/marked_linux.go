@@ -4,28 +4,51 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // killMarked kills every process whose environment holds the marker: those
 // that left the group by starting a session of their own. A process can fork
-// while the list is read, so the list is read again until nothing is found.
+// while the list is read, so the list is read again until nothing is found. One
+// that is just becoming another program shows nothing for a moment, and is
+// waited for; one that never shows anything has cleared its environment.
 func killMarked(marker string) {
 	if marker == "" {
 		return
 	}
-	for range 4 {
-		found := false
+	const passes, pause = 12, 2 * time.Millisecond
+	for range passes {
+		found, changing := false, false
 		eachProcess(func(pid int) {
-			if hasMarker(pid, marker) {
+			switch {
+			case hasMarker(pid, marker):
 				found = unix.Kill(pid, unix.SIGKILL) == nil || found
+			case showsNothing(pid):
+				changing = true
 			}
 		})
-		if !found {
+		switch {
+		case found:
+		case changing:
+			time.Sleep(pause)
+		default:
 			return
 		}
 	}
+}
+
+// showsNothing reports a running program without a readable environment.
+// Threads of the kernel and zombies have no program.
+func showsNothing(pid int) bool {
+	base := "/proc/" + strconv.Itoa(pid)
+	env, err := os.ReadFile(base + "/environ")
+	if err != nil || len(env) > 0 {
+		return false
+	}
+	_, err = os.Readlink(base + "/exe")
+	return err == nil
 }
 
 // groupHasMarker reports whether a member of the process group carries it.
