@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +176,7 @@ func killed(t *testing.T, seed int, early bool, after time.Duration) {
 	s := newStage(t)
 	s.close()
 	said := runLoad(t, s, seed, early, after)
+	orphansEnd(t, s.work)
 
 	s.hub = host.NewHub(host.HubOptions{DataRoot: s.data, Workspace: s.work, Program: "again", Factory: eagerStage{s}, Now: time.Now})
 	defer s.close()
@@ -215,13 +217,14 @@ func killed(t *testing.T, seed int, early bool, after time.Duration) {
 			t.Errorf("kill %d: turn %d ran twice:\n%s", seed, n, before)
 		}
 	}
-	w := watch(t, l, l.Head())
+	from := l.Head()
+	w := watch(t, l, from)
 	ack, err := l.Submit(t.Context(), s.cmd("turn/start"), host.TurnRequest{Text: "afterwards"})
 	if err != nil || ack.Disposition != host.Started {
 		t.Fatalf("kill %d: %+v, %v", seed, ack, err)
 	}
 	go func() {
-		_ = l.Watch(t.Context(), l.Head(), func(r event.Recorded) error {
+		_ = l.Watch(t.Context(), from, func(r event.Recorded) error {
 			if a, ok := r.Body.(event.Approval); ok {
 				allow(l, a)
 			}
@@ -231,6 +234,27 @@ func killed(t *testing.T, seed int, early bool, after time.Duration) {
 	if end := until(w, terminalOf(ack.TurnID)); end.Terminal != "completed" {
 		t.Errorf("kill %d: afterwards %+v", seed, end)
 	}
+}
+
+// orphansEnd waits for the commands that a dead host had started: what they
+// still write was begun before anything is repeated. Without /proc nothing can
+// be waited for.
+func orphansEnd(t *testing.T, work string) {
+	t.Helper()
+	for range 2000 {
+		links, err := filepath.Glob("/proc/[0-9]*/cwd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(links, func(link string) bool {
+			dir, err := os.Readlink(link)
+			return err == nil && dir == work
+		}) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("processes in %s go on", work)
 }
 
 // runLoad runs the load in a process, kills it and returns what it had said.
