@@ -122,7 +122,7 @@ func (st *state) codeLine(line string, width int) []text.Line {
 		}
 		line = line[1:]
 	}
-	pad := strings.Repeat(" ", min(f.indent, 8)+2)
+	pad := strings.Repeat(" ", min(f.indent, 8, max(0, width-10))+2)
 	var out []text.Line
 	for _, row := range text.Wrap(f.code.line(line), max(8, width-len(pad)), nil) {
 		out = append(out, append(text.Line{{Text: pad}}, row...))
