@@ -309,13 +309,14 @@ func (g *Gate) addresses(ctx context.Context, host string) ([]netip.Addr, error)
 	if len(found) == 0 {
 		return nil, fmt.Errorf("resolve %s: %w", host, errAddresses)
 	}
+	addrs := make([]netip.Addr, len(found)) // the resolver may hand its own list to several callers
 	for i, a := range found {
-		found[i] = a.Unmap().WithZone("")
-		if err := checkResolved(found[i]); err != nil {
+		addrs[i] = a.Unmap().WithZone("")
+		if err := checkResolved(addrs[i]); err != nil {
 			return nil, &addressError{host, err}
 		}
 	}
-	return found, nil
+	return addrs, nil
 }
 
 // addressError says that an approved name leads somewhere it must not.

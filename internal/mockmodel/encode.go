@@ -2,6 +2,7 @@ package mockmodel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ func (e *encoder) half() { e.events[len(e.events)-1].middle = true }
 
 func encode(wire string, call *Call, r Reply, q Quirks) []event {
 	e := &encoder{call: call}
+	r.Calls = slices.Clone(r.Calls) // the reply's own may serve several requests at once
 	for i := range r.Calls {
 		if r.Calls[i].ID == "" {
 			r.Calls[i].ID = fmt.Sprintf("call_mock_%d_%d", call.Number, i)
