@@ -44,6 +44,7 @@ func (o *tuiOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.baseURL, "base-url", "", "address of the model service")
 	f.StringVar(&o.script, "script", "", "recorded model `file` for --provider script")
 	f.IntVar(&o.echoDelay, "echo-delay-ms", 0, "wait before the echo provider answers")
+	f.StringArrayVar(&o.images, "image", nil, "attach a picture (`file`; may be repeated)")
 	f.StringVar(&o.workspace, "workspace", "", "workspace root (`dir`; default: the current directory)")
 	f.BoolVar(&o.parallel, "parallel-tool-calls", false, "let the model call several tools at once")
 	f.BoolVar(&o.noParallel, "no-parallel-tool-calls", false, "one tool call at a time")

@@ -124,7 +124,13 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 		Version: buildinfo.Version, Models: r.models, Files: r.files, Now: r.env.Now, After: time.After,
 		Remarks: r.remarks.changed, TakeRemarks: r.remarks.take,
 		History: prompts.Open(r.setup.paths.Data, !r.opts.noSessionLog && getenv("MUSE_SKIP_PROMPT_HISTORY") == ""),
+		Drafts:  prompts.OpenDrafts(r.setup.paths.Data, r.root, !r.opts.noSessionLog && getenv("MUSE_SKIP_PROMPT_HISTORY") == ""),
 		Edit:    r.editor(),
+		Picture: readPicture, ClipboardPicture: r.clipboard(), Sees: r.sees,
+	}
+	var err error
+	if o.Images, err = r.pictures(); err != nil {
+		return err
 	}
 	if r.trusted() {
 		o.Diff = r.diff
@@ -133,13 +139,13 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 		o.Views = session.Cache{Dir: filepath.Join(r.setup.paths.Data, "sessions", ".msp-view-v1")}
 		o.Stored, o.Find, o.Export = r.stored, r.findID, r.export
 	}
-	if err := r.target(ctx, &o); err != nil {
+	if err = r.target(ctx, &o); err != nil {
 		return err
 	}
 	if !r.opts.trustWorkspace && !r.opts.yolo {
 		o.Trust = r.trustQuestion
 	}
-	if err := r.looks(&o); err != nil {
+	if err = r.looks(&o); err != nil {
 		return err
 	}
 	if missing := r.setup.loggedOut; missing != nil {

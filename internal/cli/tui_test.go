@@ -373,3 +373,80 @@ func TestTUIDecisionInLog(t *testing.T) {
 		t.Errorf("the decision came from %s", by)
 	}
 }
+
+// onePixel is a picture.
+const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
+
+// TestTUIPictures: a picture of --image waits in the composer, one that is
+// dropped goes beside it, and both are kept beside the log.
+func TestTUIPictures(t *testing.T) {
+	home, ws := place(t)
+	for _, name := range []string{"one.png", "two three.png"} {
+		if err := os.WriteFile(filepath.Join(ws, name), []byte(onePixel+name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	model := script(t, home, `{"text":"They are alike."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--trust-workspace", "--image", "one.png")
+	p.seen("[picture 1: one.png, 40 bytes]")
+	p.keys("\x1b[200~" + ws + `/two\ three.png` + "\x1b[201~")
+	p.seen("[picture 2: two three.png, 46 bytes]")
+	p.keys("compare\r")
+	p.until("2 pictures attached")
+	p.until("They are alike.")
+	p.seen("ask for something")
+	p.leave()
+	kept, err := filepath.Glob(filepath.Join(home, ".local/share/muse/sessions/*/*/*/*/input-assets/*.png"))
+	if err != nil || len(kept) != 2 {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	q := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--image", "none.png")
+	q.until("--image none.png: the picture cannot be read")
+	<-q.done
+}
+
+// TestTUIDraftSurvives: what is being written is there again after kill -9, in
+// the same workspace alone, and once.
+func TestTUIDraftSurvives(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.keys("a precious draft")
+	p.seen("› a precious draft")
+	kept := func() []string {
+		files, err := filepath.Glob(filepath.Join(home, ".local/share/muse/tui-draft-*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files
+	}
+	p.wait("the draft on disk", func() bool {
+		for _, f := range kept() {
+			data, err := os.ReadFile(f)
+			if err == nil && strings.Contains(string(data), "precious draft") {
+				return true
+			}
+		}
+		p.keys("\x0c") // drawing again makes the test look again
+		return false
+	})
+	if err := p.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	_, other := place(t)
+	o := openTerminal(t, home, other, "--provider", "echo", "--trust-workspace")
+	o.seen("ask for something")
+	o.leave()
+	q := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	q.seen("› a precious draft")
+	q.seen("what you were writing is back")
+	q.seen("echo ·")
+	q.keys("\r")
+	q.until("echo: a precious draft")
+	q.seen("ask for something")
+	q.leave()
+	if left := kept(); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}

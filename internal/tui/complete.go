@@ -184,6 +184,16 @@ func (d *drawer) take(u *ui) {
 	if d.kind == '/' && commandNamed(insert[1:]).takesWords() {
 		insert += " "
 	}
+	if d.kind == '@' {
+		before, at := u.draft.State(), u.draft.At()
+		u.draft.Replace(d.from, "")
+		if u.completedPicture(row.label) {
+			*d = drawer{}
+			return
+		}
+		before.At = at
+		u.draft.Restore(before)
+	}
 	u.draft.Replace(d.from, insert)
 	*d = drawer{}
 	if row.insert[0] == '/' && !strings.HasSuffix(insert, " ") {

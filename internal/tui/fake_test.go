@@ -119,7 +119,7 @@ func newBench(t *testing.T, width, height int) *bench {
 			Now: func() time.Time { return b.now }, After: func(time.Duration) <-chan time.Time { return nil },
 		},
 		term: ft, screen: screen.New(ft, theme, width, height), ctx: ctx, stop: stop,
-		results: make(chan func(), 16), sent: map[string]string{},
+		results: make(chan func(), 16), sent: map[string]outgoing{},
 	}
 	b.u.history = newHistory(b.u)
 	b.u.session = b.s

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/openmuse/muse/internal/host"
@@ -19,7 +20,9 @@ func (u *ui) input(e term.Event) {
 	case term.Paste:
 		u.hint, u.typed = "", u.Now()
 		if b := u.writing(); b != nil {
-			b.Paste(e.Text)
+			if b != &u.draft || !u.pastedPictures(e.Text) {
+				b.Paste(e.Text)
+			}
 			u.draftChanged()
 		}
 	case term.Line:
@@ -80,6 +83,8 @@ func (u *ui) act(k term.Key, action keymap.Action) {
 		u.editDraft()
 	case keymap.Details:
 		u.details()
+	case keymap.Picture:
+		u.pastePicture()
 	case keymap.Beside:
 		u.background()
 	case keymap.Approval:
@@ -219,7 +224,15 @@ func (u *ui) interrupt() {
 	}, func(ctx context.Context, s Session, c host.Command) error {
 		_, err := s.Interrupt(ctx, c, turn, retract)
 		return err
-	}, nil)
+	}, func(err error) {
+		var refused *host.Refusal
+		if errors.As(err, &refused) && refused.Reason == host.ReasonMissingRun {
+			return // it ended by itself meanwhile
+		}
+		if err != nil {
+			u.fault(err)
+		}
+	})
 }
 
 // enterPressed sends the draft.
@@ -229,9 +242,14 @@ func (u *ui) enterPressed(ifBusy string) {
 		u.draft.Insert("\n")
 		return
 	}
-	words := u.draft.Text()
+	out := outgoing{words: u.draft.Text(), pictures: u.inDraft()}
+	words := out.words
 	trimmed := strings.TrimSpace(words)
 	if trimmed == "" {
+		return
+	}
+	if u.reading {
+		u.hint = "the clipboard is still being read"
 		return
 	}
 	if u.session == nil {
@@ -245,13 +263,38 @@ func (u *ui) enterPressed(ifBusy string) {
 		}
 		return
 	}
+	line, shell := strings.CutPrefix(trimmed, "!")
+	if shell = shell && strings.TrimSpace(line) != ""; !shell && !u.complement(&out) {
+		return
+	}
 	u.remember(words)
 	u.draft.Clear()
-	if line, ok := strings.CutPrefix(trimmed, "!"); ok && strings.TrimSpace(line) != "" {
+	u.pictures = nil
+	if shell {
 		u.userShell(strings.TrimSpace(line))
 		return
 	}
-	u.submit(words, ifBusy)
+	u.submit(out, ifBusy)
+}
+
+// complement adds the pictures that a prompt names; false when it cannot be
+// sent as it is.
+func (u *ui) complement(out *outgoing) bool {
+	why := ""
+	if len(out.pictures) > 0 {
+		why = u.blind()
+	} else if u.blind() == "" {
+		// Without a model that sees, the name of a picture is a name.
+		named, err := u.namedPictures(out.words)
+		if err != nil {
+			why = err.Error()
+		}
+		out.pictures = named
+	}
+	if why != "" {
+		u.hint = why
+	}
+	return why == ""
 }
 
 // looksLikeCommand tells a command from a path that a prompt begins with.
@@ -281,40 +324,46 @@ func (u *ui) remember(words string) {
 }
 
 // submit sends a prompt. One that is refused comes back into the draft.
-func (u *ui) submit(words, ifBusy string) {
+func (u *ui) submit(out outgoing, ifBusy string) {
 	var command string
 	steered := false
+	var display *string
+	if out.display != "" {
+		display = &out.display
+	}
 	u.send("turn/start", func(id string) any {
 		command = id
 		return msp.TurnStartParams{
 			SessionID: u.session.Facts().SessionID, CommandID: id, IfBusy: msp.IfBusy(ifBusy),
-			Input: []msp.TurnInputPart{{Type: msp.TurnInputPartTypeText, Text: &words}},
+			Input: out.inputParts(), DisplayText: display,
 		}
 	}, func(ctx context.Context, s Session, c host.Command) error {
-		ack, err := s.Submit(ctx, c, host.TurnRequest{Text: words, IfBusy: ifBusy})
+		ack, err := s.Submit(ctx, c, host.TurnRequest{
+			Text: out.words, DisplayText: out.display, Images: images(out.pictures), IfBusy: ifBusy,
+		})
 		steered = ack.Disposition == host.Steered
 		return err
 	}, func(err error) {
 		if steered && u.view.turn != "" {
-			u.view.steering = append(u.view.steering, words)
+			u.view.steering = append(u.view.steering, out.words)
 		}
 		if err != nil {
 			u.fault(err)
-			if u.draft.Empty() {
-				u.draft.Set(words)
+			if u.draft.Empty() && out.display == "" {
+				u.putBack(out)
 			}
 		}
 	})
-	u.sent[command] = words
+	u.sent[command] = out
 }
 
 // takeBack takes the newest prompt that waits back into the draft.
 func (u *ui) takeBack() {
 	waiting := u.view.fold.State().QueuedTurns
 	last := waiting[len(waiting)-1]
-	words := u.sent[last.TurnID]
-	if words == "" {
-		words = last.DisplayText
+	out, known := u.sent[last.TurnID]
+	if !known {
+		out.words = last.DisplayText
 	}
 	u.send("turn/unqueue", func(id string) any {
 		return msp.TurnUnqueueParams{SessionID: u.session.Facts().SessionID, CommandID: id, TurnID: last.TurnID}
@@ -323,7 +372,7 @@ func (u *ui) takeBack() {
 			if err != nil {
 				u.fault(err)
 			} else if u.draft.Empty() {
-				u.draft.Set(words)
+				u.putBack(out)
 			}
 		})
 }

@@ -70,19 +70,21 @@ type Options struct {
 	// for the one it had; UseProvider is its provider, "" for the present one.
 	UseModel, UseProvider string
 
-	PickFirst bool   // the person chooses from a list which session to go on with
-	Prompt    string // sent at once, "" for none
-	Workspace string // absolute
-	Home      string // shown as ~
+	PickFirst bool      // the person chooses from a list which session to go on with
+	Prompt    string    // sent at once, "" for none
+	Images    []Picture // that go with it, or wait in the composer for a prompt
+	Workspace string    // absolute
+	Home      string    // shown as ~
 	Version   string
 
 	Theme   screen.Theme
 	Keys    *keymap.Map
 	Faults  []string // of the settings, named at the start
 	History *prompts.File
-	Views   session.Cache // of what the logs of long sessions say
-	Plain   bool          // text alone, for screen readers: Terminal is read by lines
-	Verbose bool          // open every tool call
+	Drafts  *prompts.Drafts // what is being written, nil keeps nothing
+	Views   session.Cache   // of what the logs of long sessions say
+	Plain   bool            // text alone, for screen readers: Terminal is read by lines
+	Verbose bool            // open every tool call
 
 	// Stored lists the sessions of the workspace that have words in them,
 	// newest first.
@@ -97,6 +99,12 @@ type Options struct {
 	Diff func(ctx context.Context) (string, error)
 	// Files lists the files of the workspace, relative with slashes.
 	Files func(ctx context.Context) ([]string, error)
+	// Picture reads a picture; an error says why the file is none.
+	Picture func(path string) (Picture, error)
+	// ClipboardPicture is the picture on the clipboard.
+	ClipboardPicture func(ctx context.Context) (Picture, error)
+	// Sees reports whether a model takes pictures.
+	Sees func(provider, model string) bool
 	// Edit opens a file in the person's editor and waits for it.
 	Edit func(path string) error
 	// Trust is what is asked before anything of the workspace is loaded; a nil

@@ -71,9 +71,11 @@ func (u *ui) enter(s Session) {
 		u.setModelOf(u.UseProvider, id)
 	}
 	if u.Prompt != "" {
-		prompt := u.Prompt
-		u.Prompt = ""
-		u.submit(prompt, host.Queue)
+		out := outgoing{words: u.Prompt, pictures: u.firstPictures()}
+		u.Prompt, u.Images = "", nil
+		u.submit(out, host.Queue)
+	} else {
+		u.waitingPictures()
 	}
 }
 

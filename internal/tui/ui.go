@@ -62,9 +62,16 @@ type ui struct {
 	asked      string // in plain mode: the question that was written out
 	access     string // in plain mode: what was said of what the agent may do
 	running    bool   // in plain mode: it was said that a turn runs
-	sent       map[string]string
-	files      fileList
-	opened     int // how far back details were shown
+	sent       map[string]outgoing
+	pictures   []attached // of the draft
+	// pictureCount numbers pictures, so that no two of a session are named alike.
+	pictureCount int
+	reading      bool      // the clipboard
+	kept         string    // the draft as it was kept
+	keptAt       time.Time // and when
+	keeping      bool      // it is being kept
+	files        fileList
+	opened       int // how far back details were shown
 
 	done bool
 	err  error
@@ -78,7 +85,7 @@ func Run(ctx context.Context, t Terminal, o Options) error {
 	w, h := t.Size()
 	u := &ui{
 		Options: o, term: t, screen: screen.New(t, o.Theme, w, h), ctx: ctx, stop: stop,
-		results: make(chan func(), 16), sent: map[string]string{},
+		results: make(chan func(), 16), sent: map[string]outgoing{},
 	}
 	u.history = newHistory(u)
 	u.view = newConversation(u, "")
@@ -90,6 +97,7 @@ func Run(ctx context.Context, t Terminal, o Options) error {
 	u.keepView()
 	stop()
 	u.work.Wait()
+	err = errors.Join(err, u.lastDraft())
 	if !u.Plain {
 		err = errors.Join(err, u.screen.Leave())
 	}
@@ -120,6 +128,7 @@ func (u *ui) begin() {
 	}
 	u.dirty = true
 	u.remarks()
+	u.oldDraft()
 	if !u.askTrust() {
 		u.first()
 	}
@@ -156,6 +165,7 @@ func (u *ui) loop() error {
 		if err := u.frame(); err != nil {
 			return err
 		}
+		u.keepDraft()
 		select {
 		case e := <-u.term.Events():
 			u.input(e)

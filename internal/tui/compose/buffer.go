@@ -5,6 +5,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -74,6 +75,60 @@ func (b *Buffer) Paste(s string) {
 	mark := fmt.Sprintf("[paste %d: %d lines, %s]", b.count, lines, size(len(s)))
 	b.pastes = append(b.pastes, fold{mark, s})
 	b.Insert(mark)
+}
+
+// Chip inserts a word that stands for something: it is passed and removed as
+// one character, and is in the text as it is.
+func (b *Buffer) Chip(mark string) {
+	b.Mark(mark)
+	b.Insert(mark)
+}
+
+// Mark makes a word of the draft a chip.
+func (b *Buffer) Mark(mark string) { b.pastes = append(b.pastes, fold{mark, mark}) }
+
+// Holds reports whether a chip stands in the draft.
+func (b *Buffer) Holds(mark string) bool {
+	return slices.Contains(b.pastes, fold{mark, mark}) && strings.Contains(b.text, mark)
+}
+
+// State is a draft as it can be kept.
+type State struct {
+	Text  string   `json:"text"`
+	At    int      `json:"at"`
+	Folds []Folded `json:"folds,omitempty"`
+}
+
+// Folded is a word of the draft that stands for a longer text, or for itself.
+type Folded struct {
+	Mark string `json:"mark"`
+	Text string `json:"text"`
+}
+
+// State is the draft as it is now.
+func (b *Buffer) State() State {
+	s := State{Text: b.text, At: b.at}
+	for _, p := range b.pastes {
+		if strings.Contains(b.text, p.mark) {
+			s.Folds = append(s.Folds, Folded{p.mark, p.text})
+		}
+	}
+	return s
+}
+
+// Restore makes a draft that was kept the present one. What does not fit
+// together in it is mended: it comes from a file.
+func (b *Buffer) Restore(s State) {
+	b.text, b.at, b.pastes = strings.ToValidUTF8(s.Text, "\uFFFD"), 0, nil
+	for _, f := range s.Folds {
+		if f.Mark != "" && strings.Contains(b.text, f.Mark) {
+			b.pastes = append(b.pastes, fold{f.Mark, f.Text})
+			b.count++
+		}
+	}
+	if b.at = min(max(0, s.At), len(b.text)); b.at < len(b.text) && !utf8.RuneStart(b.text[b.at]) {
+		b.at = len(b.text)
+	}
 }
 
 func size(n int) string {
@@ -309,9 +364,15 @@ func (b *Buffer) View(prompt text.Line, width, height int) []text.Line {
 			cursor = len(rows) - 1
 		}
 	}
+	chip := 0 // where the word ends that stands for something
 	for i := 0; i < len(b.text); {
 		n := b.nextShown(i)
 		s, style := b.text[i:n], text.Plain
+		if i < chip {
+			style = text.Accent
+		} else if end := b.chipAt(i); end > i {
+			chip, style = end, text.Accent
+		}
 		if i == b.at {
 			style = text.Reverse
 		}
@@ -334,6 +395,16 @@ func (b *Buffer) View(prompt text.Line, width, height int) []text.Line {
 		rows = rows[from : from+height]
 	}
 	return rows
+}
+
+// chipAt is where the folded word ends that begins at i, or i.
+func (b *Buffer) chipAt(i int) int {
+	for _, p := range b.pastes {
+		if strings.HasPrefix(b.text[i:], p.mark) {
+			return i + len(p.mark)
+		}
+	}
+	return i
 }
 
 func (b *Buffer) nextShown(i int) int {

@@ -23,6 +23,7 @@ const (
 	Details   Action = "app.details"
 	Beside    Action = "app.background"
 	Approval  Action = "app.approval_mode"
+	Picture   Action = "app.paste_image"
 
 	Submit   Action = "composer.submit"
 	Newline  Action = "composer.newline"
@@ -71,6 +72,7 @@ func defaults() []Row {
 		{Details, []string{"ctrl+o"}, "show the last tool call in full; in an approval the whole command"},
 		{Beside, []string{"ctrl+b"}, "let the running command go on in the background"},
 		{Approval, []string{"shift+tab"}, "next approval mode"},
+		{Picture, []string{"ctrl+v"}, "attach the picture on the clipboard"},
 
 		{Submit, []string{"enter"}, "send the prompt; while a turn runs, hand it to that turn"},
 		{Newline, []string{"shift+enter", "ctrl+j"}, "new line"},

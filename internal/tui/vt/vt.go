@@ -1,10 +1,11 @@
 // Package vt is a terminal for tests: it keeps a screen and a scrollback as a
 // real one does, reflows both when it is resized, and notes every sequence that
-// it does not know, so that a test sees what reached the terminal raw.
+// the UI has no use for, so that a test sees what reached the terminal raw.
 package vt
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -24,6 +25,11 @@ type Terminal struct {
 	held    []byte
 	changed chan struct{}
 
+	region region // that scrolls
+	other  *saved // what the other screen covers
+	kept   saved  // the cursor that was kept
+	typed  io.Writer
+
 	odd   []string
 	bells int
 }
@@ -37,6 +43,7 @@ type row struct {
 // New is an empty terminal.
 func New(width, height int) *Terminal {
 	t := &Terminal{width: width, height: height, changed: make(chan struct{})}
+	t.region = t.wholeRegion()
 	t.grow()
 	return t
 }
@@ -59,7 +66,7 @@ func (t *Terminal) tell() {
 	t.changed = make(chan struct{})
 }
 
-// Odd are the sequences that the terminal did not know, quoted.
+// Odd are the sequences that the UI does not use, quoted.
 func (t *Terminal) Odd() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,6 +143,12 @@ func (t *Terminal) take(in []byte) int {
 		return 1
 	case c < 0x20 || c == 0x7f:
 		t.note(in[:1])
+		switch c {
+		case 8:
+			t.x, t.wrapped = max(0, t.x-1), false
+		case 9:
+			t.x = min(t.width-1, (t.x/8+1)*8)
+		}
 		return 1
 	case c < utf8.RuneSelf:
 		n := 1
@@ -206,14 +219,18 @@ func (t *Terminal) put(s string, w int) {
 	}
 }
 
-// down goes a row down and scrolls at the end of the screen.
+// down goes a row down and scrolls at the end of the screen, or of the part of
+// it that scrolls.
 func (t *Terminal) down() {
-	if t.y == t.height-1 {
+	switch {
+	case t.y == t.region.to && t.region == t.wholeRegion() && t.other == nil:
 		t.top++
 		t.grow()
-		return
+	case t.y == t.region.to:
+		t.scroll(t.region, false)
+	case t.y < t.height-1:
+		t.y++
 	}
-	t.y++
 }
 
 // escape takes in an escape sequence.
@@ -221,19 +238,19 @@ func (t *Terminal) escape(in []byte) int {
 	if len(in) < 2 {
 		return 0
 	}
-	if in[1] == ']' {
-		for i := 2; i < len(in); i++ {
-			if in[i] == 7 {
-				if s := string(in[:i]); !strings.HasPrefix(s, "\x1b]52;c;") && s != "\x1b]9;muse waits for you" {
-					t.note(in[:i+1])
-				}
-				return i + 1
-			}
+	switch in[1] {
+	case '[':
+	case ']', 'P', '_', '^', 'X':
+		return t.command(in)
+	case '(', ')', '#', '%':
+		if len(in) < 3 {
+			return 0
 		}
-		return 0
-	}
-	if in[1] != '[' {
+		t.note(in[:3])
+		return 3
+	default:
 		t.note(in[:2])
+		t.plain(in[1])
 		return 2
 	}
 	i := 2
@@ -249,43 +266,29 @@ func (t *Terminal) escape(in []byte) int {
 	return i + 1
 }
 
-// control carries out a control sequence; false for one that is not known.
-func (t *Terminal) control(args string, final byte) bool {
-	n := 0
-	_, _ = fmt.Sscanf(args, "%d", &n) // what is no number counts as none
-	switch {
-	case final == 'm':
-		return strings.Trim(args, "0123456789;") == ""
-	case final == 'A':
-		t.y, t.wrapped = max(0, t.y-max(1, n)), false
-	case final == 'B':
-		t.y, t.wrapped = min(t.height-1, t.y+max(1, n)), false
-	case final == 'J' && (args == "" || args == "0"):
-		t.wrapped = false
-		t.clearRow(t.top+t.y, t.x)
-		for i := t.top + t.y + 1; i < len(t.rows); i++ {
-			t.rows[i] = row{}
-		}
-	case final == 'J' && args == "2":
-		for i := t.top; i < len(t.rows); i++ {
-			t.rows[i] = row{}
-		}
-	case final == 'K' && args == "":
-		t.wrapped = false
-		t.clearRow(t.top+t.y, t.x)
-	case final == 'H' && args == "":
-		t.x, t.y, t.wrapped = 0, 0, false
-	case final == 'h' || final == 'l':
-		switch args {
-		case "?2004", "?1004", "?25", "?2026":
+// command takes in a sequence that holds a text up to its end: BEL or ESC \.
+func (t *Terminal) command(in []byte) int {
+	for i := 2; i < len(in); i++ {
+		n := 1
+		switch {
+		case in[i] == 7 && in[1] == ']':
+		case in[i] == 0x1b && i+1 == len(in):
+			return 0
+		case in[i] == 0x1b && in[i+1] == '\\':
+			n = 2
 		default:
-			return false
+			continue
 		}
-	case final == 'u' && (args == ">1" || args == "<"):
-	default:
-		return false
+		s := string(in[2:i])
+		if in[1] != ']' || n == 2 || !strings.HasPrefix(s, "52;c;") && s != "9;muse waits for you" {
+			t.note(in[:i+n])
+		}
+		if in[1] == ']' {
+			t.osc(s)
+		}
+		return i + n
 	}
-	return true
+	return 0
 }
 
 func (t *Terminal) clearRow(i, from int) {
@@ -329,6 +332,7 @@ func (t *Terminal) Resize(width, height int) {
 		line = nil
 	}
 	t.width, t.height = width, height
+	t.region = t.wholeRegion()
 	// Rows below the cursor go first when there is no room for them.
 	t.top = max(0, len(out)-height)
 	if t.top > cursor {
