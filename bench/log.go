@@ -56,7 +56,7 @@ func (b *bench) measureLog(ctx context.Context) error {
 	}
 	r := &logReport{}
 	b.report.Log = r
-	if r.Written, r.WriteSeconds, err = b.extendLog(ctx, path, p.Session); err != nil {
+	if r.Written, r.WriteSeconds, err = b.extendLog(ctx, path, p.Session, b.opts.logSize); err != nil {
 		return err
 	}
 	var alone, whole []*sample
@@ -90,8 +90,8 @@ func (b *bench) measureLog(ctx context.Context) error {
 
 func rate(n int64, d time.Duration) float64 { return float64(n) / (1 << 20) / d.Seconds() }
 
-func (b *bench) extendLog(ctx context.Context, path, session string) (biglog.Stats, float64, error) {
-	b.sayf("writing a log of %d MB", b.opts.logSize>>20)
+func (b *bench) extendLog(ctx context.Context, path, session string, size int64) (biglog.Stats, float64, error) {
+	b.sayf("writing a log of %d MB", size>>20)
 	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {
 		return biglog.Stats{}, 0, fmt.Errorf("find text for the log: %w", err)
@@ -102,7 +102,7 @@ func (b *bench) extendLog(ctx context.Context, path, session string) (biglog.Sta
 	}
 	start := time.Now()
 	stats, err := biglog.Extend(path, biglog.Options{
-		Session: session, Provider: "openai", Model: "mock-1", Size: b.opts.logSize, Corpus: corpus, Seed: 1,
+		Session: session, Provider: "openai", Model: "mock-1", Size: size, Corpus: corpus, Seed: 1,
 	})
 	return stats, time.Since(start).Seconds(), err
 }

@@ -72,6 +72,7 @@ type options struct {
 	log     bool
 	logSize int64
 	search  bool
+	ui      bool
 	files   int
 	dir     string
 }
@@ -92,6 +93,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.log, "log", false, "instead: write a large session log and measure continuing it")
 	size := f.String("log-size", "1G", "size of that log in bytes (K, M, G: powers of 1024)")
 	f.BoolVar(&o.search, "search", false, "instead: the search engine beside ripgrep, and a start in a large tree")
+	f.BoolVar(&o.ui, "ui", false, "instead: the terminal UIs, each in a pseudo-terminal")
 	f.IntVar(&o.files, "files", 200_000, "files of that large tree")
 	f.StringVar(&o.dir, "dir", "", "where to work (default: a new directory in the user's cache, removed afterwards)")
 	if err := f.Parse(args); err != nil {
@@ -165,6 +167,8 @@ func (o *options) measure(ctx context.Context, stdout, stderr io.Writer) (err er
 	switch {
 	case o.log:
 		err = b.measureLog(ctx)
+	case o.ui:
+		err = b.measureUI(ctx)
 	case o.search:
 		err = b.measureSearch(ctx)
 	default:

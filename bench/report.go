@@ -20,6 +20,7 @@ type report struct {
 	Subjects    []subjectReport `json:"subjects,omitzero"`
 	Log         *logReport      `json:"log,omitzero"`
 	Search      *searchReport   `json:"search,omitzero"`
+	UI          []uiReport      `json:"ui,omitzero"`
 	Budgets     []budget        `json:"budgets"`
 }
 
@@ -39,6 +40,11 @@ func (r *report) failure() error {
 	for _, s := range r.Subjects {
 		if len(s.Problems) > 0 && !s.Peer {
 			errs = append(errs, fmt.Errorf("%s failed: %s", s.Name, strings.Join(s.Problems, "; ")))
+		}
+	}
+	for _, s := range r.UI {
+		if len(s.Problems) > 0 && !s.Peer {
+			errs = append(errs, fmt.Errorf("%s failed on a terminal: %s", s.Name, strings.Join(s.Problems, "; ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -61,6 +67,9 @@ func (r *report) write(w io.Writer, asJSON bool) error {
 	}
 	if r.Search != nil {
 		r.Search.write(t)
+	}
+	if len(r.UI) > 0 {
+		r.writeUI(t)
 	}
 	r.writeBudgets(t)
 	return t.Flush()

@@ -3,6 +3,7 @@ package stat
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -32,6 +33,16 @@ func Of[T Number](values []T) Summary[T] {
 // Median is the middle value, of an even number the mean of the middle two, 0
 // of none.
 func Median[T Number](values []T) T { return Of(values).Median }
+
+// Quantile is the value that a share q of all values does not exceed, 0 of none.
+func Quantile[T Number](values []T, q float64) T {
+	if len(values) == 0 {
+		return 0
+	}
+	v := slices.Clone(values)
+	slices.SortFunc(v, cmp.Compare[T])
+	return v[min(len(v)-1, max(0, int(math.Ceil(q*float64(len(v))))-1))]
+}
 
 func middle[T Number](sorted []T) T {
 	n := len(sorted)

@@ -9,8 +9,10 @@ import (
 // Muse is the muse binary on its three wires that take any address. The first
 // one is what the budgets are about.
 func Muse(program string) []*Subject {
+	first := muse("muse", program, "openai-chat", mockmodel.Chat, "/v1", "OPENAI_API_KEY", unconfined...)
+	first.UI = museUI()
 	return []*Subject{
-		muse("muse", program, "openai-chat", mockmodel.Chat, "/v1", "OPENAI_API_KEY", unconfined...),
+		first,
 		muse("muse-responses", program, "openai", mockmodel.Responses, "/v1", "OPENAI_API_KEY", unconfined...),
 		muse("muse-messages", program, "anthropic", mockmodel.Messages, "", "ANTHROPIC_API_KEY", unconfined...),
 	}

@@ -50,7 +50,7 @@ func write(p Place, name, format string, args ...any) error {
 func codex() *Subject {
 	const mode = "--dangerously-bypass-approvals-and-sandbox"
 	return &Subject{
-		Name: "codex", Wire: mockmodel.Responses,
+		Name: "codex", Wire: mockmodel.Responses, UI: codexUI(),
 		Run:      words("exec", mode, "-m", "gpt-5.5", Prompt),
 		Continue: words("exec", mode, "-m", "gpt-5.5", "resume", "--last", Prompt),
 		Env:      func(Place) []string { return []string{"MOCK_KEY=" + Key} },
@@ -78,7 +78,7 @@ exporter = "none"
 func claude() *Subject {
 	args := []string{"-p", "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5"}
 	return &Subject{
-		Name: "claude", Wire: mockmodel.Messages,
+		Name: "claude", Wire: mockmodel.Messages, UI: claudeUI(),
 		Run:      words(append(args, Prompt)...),
 		Continue: words(append(args[:len(args):len(args)], "-c", Prompt)...),
 		Env: func(p Place) []string {
@@ -93,7 +93,7 @@ func claude() *Subject {
 
 func opencode() *Subject {
 	return &Subject{
-		Name: "opencode", Wire: mockmodel.Chat,
+		Name: "opencode", Wire: mockmodel.Chat, UI: opencodeUI(),
 		Run:      words("run", "--auto", "-m", "mock/mock-model", Prompt),
 		Continue: words("run", "--auto", "-m", "mock/mock-model", "-c", Prompt),
 		Configure: func(p Place) error {
@@ -111,7 +111,7 @@ func opencode() *Subject {
 
 func crush() *Subject {
 	return &Subject{
-		Name: "crush", Wire: mockmodel.Chat,
+		Name: "crush", Wire: mockmodel.Chat, UI: crushUI(),
 		Run:      words("run", "-q", Prompt),
 		Continue: words("run", "-q", "-C", Prompt),
 		Env: func(Place) []string {
@@ -132,7 +132,7 @@ func crush() *Subject {
 
 func pi() *Subject {
 	return &Subject{
-		Name: "pi", Wire: mockmodel.Chat,
+		Name: "pi", Wire: mockmodel.Chat, UI: piUI(),
 		Run:      words("-p", "--provider", "mock", "--model", "mock-model", Prompt),
 		Continue: words("-p", "--provider", "mock", "--model", "mock-model", "-c", Prompt),
 		Env:      func(Place) []string { return []string{"PI_OFFLINE=1", "PI_TELEMETRY=0"} },
@@ -150,7 +150,7 @@ func pi() *Subject {
 func gemini() *Subject {
 	args := []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro"}
 	return &Subject{
-		Name: "gemini", Wire: service.Google,
+		Name: "gemini", Wire: service.Google, UI: geminiUI(),
 		Run:      words(append(args, "-p", Prompt)...),
 		Continue: words(append(args[:len(args):len(args)], "-r", "latest", "-p", Prompt)...),
 		Env: func(p Place) []string {

@@ -45,6 +45,8 @@ type Subject struct {
 	Configure func(Place) error
 	// Logs are where it keeps its sessions.
 	Logs Files
+	// UI is how it is used on a terminal, nil for what has no such thing.
+	UI *UI
 	// Limit ends a run that hangs.
 	Limit time.Duration
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,6 +44,9 @@ type Reply struct {
 	Calls     []ToolCall
 	Usage     Usage
 	Finish    string // "length" or "content_filter"; "" otherwise
+	// Every is the time from one event of the stream to the next; 0 sends them
+	// all at once.
+	Every time.Duration
 }
 
 // ToolCall is a call the server makes; the id is made up when empty.

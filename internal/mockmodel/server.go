@@ -255,8 +255,29 @@ func (s *Server) model(ctx context.Context, w http.ResponseWriter, wire string, 
 		failure.breakOff(ctx, w, events)
 		return
 	}
+	if reply.Every > 0 {
+		reply.paced(ctx, w, events)
+		return
+	}
 	for _, e := range events {
 		_, _ = w.Write(e.bytes) // a client that left shows in the next one
+	}
+}
+
+// paced sends one event after the other in even steps.
+func (r Reply) paced(ctx context.Context, w http.ResponseWriter, events []event) {
+	tick := time.NewTicker(r.Every)
+	defer tick.Stop()
+	for _, e := range events {
+		if _, err := w.Write(e.bytes); err != nil {
+			return // the client left
+		}
+		flush(w)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
