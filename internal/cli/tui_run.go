@@ -33,6 +33,26 @@ type tuiRun struct {
 	root    string
 	store   *sessionStore // nil when nothing is kept
 	ui      tui.Options
+
+	mu  sync.Mutex
+	now *setup // as the settings are, once a model was set up in the UI
+}
+
+// useSetup makes the settings of now those that new questions are answered from.
+func (r *tuiRun) useSetup(now *setup) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = now
+}
+
+// current is what the settings say now.
+func (r *tuiRun) current() *setup {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now != nil {
+		return r.now
+	}
+	return r.setup
 }
 
 // closeWithin is how long the end of the sessions may take.
@@ -148,7 +168,8 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 	if err = r.looks(&o); err != nil {
 		return err
 	}
-	if missing := r.setup.loggedOut; missing != nil {
+	o.SignIn = r.signIn()
+	if missing := r.setup.loggedOut; missing != nil && o.Plain {
 		o.Faults = append(o.Faults, keyHelp(missing))
 	}
 	if o.Resume != "" && r.opts.given("model") {
@@ -220,16 +241,19 @@ func (r *tuiRun) stored(ctx context.Context, words string) ([]tui.Stored, error)
 }
 
 func (r *tuiRun) models(ctx context.Context) ([]tui.Model, error) {
-	list, err := modelRows{r.setup}.List(ctx)
+	s := r.current()
+	list, err := modelRows{s}.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []tui.Model
 	for _, m := range list.Models {
-		known := models.Lookup(r.setup.ModelInfo.Table, m.ModelID)
-		out = append(out, tui.Model{ID: m.ModelID, Label: m.DisplayLabel, Efforts: known.Efforts, Current: m.IsDefault, Trains: m.Description != nil})
+		known := models.Lookup(s.ModelInfo.Table, m.ModelID)
+		out = append(out, tui.Model{
+			ID: m.ModelID, Provider: list.ProviderID, Label: m.DisplayLabel, Efforts: known.Efforts, Current: m.IsDefault, Trains: m.Description != nil,
+		})
 	}
-	return out, nil
+	return append(out, r.otherModels(list.ProviderID)...), nil
 }
 
 func (r *tuiRun) export(ctx context.Context, id, path string) (string, error) {

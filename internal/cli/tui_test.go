@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/openmuse/muse/internal/mockmodel"
 )
 
 const runsCommand = `{"reasoning":"A look at the files.","tool_calls":[{"name":"bash","args":{"command":"echo made > made.txt","description":"make a file"}}],"usage":{"input":1200,"output":40}}`
@@ -246,17 +248,100 @@ func TestTUIPlain(t *testing.T) {
 	p.ended()
 }
 
-// TestTUIWithoutKey: the UI opens without a key and says how to get one.
+// TestTUIWithoutKey: the UI opens without a key, asks what to use, and says how
+// to get a model when that is put off.
 func TestTUIWithoutKey(t *testing.T) {
 	home, ws := place(t)
 	p := openTerminal(t, home, ws, "--trust-workspace")
-	p.until("missing meta credentials")
-	p.until("--provider openai-chat")
+	p.seen("There is no model yet: no key for meta.")
+	p.seen("look around without a model")
+	p.keys("look\r")
 	p.seen("ask for something")
 	p.ask("hello")
 	p.until("✗ The turn failed: ")
+	p.until("/login")
 	p.seen("ask for something")
 	p.leave()
+	q := openTerminal(t, home, ws, "--trust-workspace", "--plain")
+	q.until("missing meta credentials")
+	q.until("--provider openai-chat")
+}
+
+// TestTUISignInKey: a key that is typed is nowhere to be seen, is kept as muse
+// auth keeps it, and the next start asks nothing.
+func TestTUISignInKey(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--trust-workspace")
+	p.seen("There is no model yet")
+	p.keys("anthropic")
+	p.seen("1 of ")
+	p.keys("\r")
+	p.seen("Key for Anthropic")
+	p.keys("\x1b[200~sk-secret-word\x1b[201~")
+	p.seen("› ••••••••••••••")
+	p.keys("\r")
+	p.until("✓ anthropic · ")
+	p.seen("ask for something")
+	p.leave()
+	if strings.Contains(p.vt.Text(), "secret-word") {
+		t.Errorf("the key was shown:\n%s", p.vt.Text())
+	}
+	config := filepath.Join(home, ".config", "muse")
+	data, err := os.ReadFile(filepath.Join(config, "auth.json"))
+	if err != nil || !strings.Contains(string(data), "sk-secret-word") {
+		t.Errorf("auth.json holds %s, %v", data, err)
+	}
+	for _, name := range []string{"auth.json", "settings.json"} {
+		if info, err := os.Stat(filepath.Join(config, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	q := openTerminal(t, home, ws, "--trust-workspace")
+	q.seen("ask for something")
+	q.seen("claude")
+	q.ask("/logout")
+	q.seen("Forget the key that is kept for anthropic?")
+	q.keys("y")
+	q.until("removed what was stored for anthropic")
+	q.leave()
+}
+
+// TestTUISignInServer: a server of the person's own is asked which models it
+// has, kept in the settings, and used at once.
+func TestTUISignInServer(t *testing.T) {
+	home, ws := place(t)
+	s := serve(t, mockmodel.Options{Answer: "A local answer.", Catalogue: []mockmodel.Model{{ID: "small-1"}, {ID: "large-2"}}})
+	dir := filepath.Join(home, ".config", "muse")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"schema_version":1,"kept_key":[1,2],"tui":{"theme":"contrast"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := openTerminal(t, home, ws, "--trust-workspace", "say something")
+	p.seen("There is no model yet")
+	p.keys("server\r")
+	p.seen("Address of the server")
+	p.keys("\x15127.0.0.1:1\r")
+	p.until("✗ no server answers at http://127.0.0.1:1/v1")
+	p.seen("› 127.0.0.1:1")
+	p.keys("\x15" + strings.TrimPrefix(s.URL(), "http://") + "\r")
+	p.seen("small-1")
+	p.keys("large\r")
+	p.until("✓ local · large-2")
+	p.until("A local answer.")
+	p.seen("ask for something")
+	p.leave()
+	data, err := os.ReadFile(filepath.Join(dir, "settings.json"))
+	for _, want := range []string{`"kept_key"`, `"contrast"`, `"local"`, `"large-2"`, s.URL() + "/v1"} {
+		if err != nil || !strings.Contains(string(data), want) {
+			t.Errorf("settings.json has no %s: %s, %v", want, data, err)
+		}
+	}
+	q := openTerminal(t, home, ws, "--trust-workspace", "and again")
+	q.until("A local answer.")
+	q.seen("ask for something")
+	q.leave()
 }
 
 // TestTUIFork goes on in a copy.

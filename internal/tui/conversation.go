@@ -7,6 +7,7 @@ import (
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/provider"
 	"github.com/openmuse/muse/internal/tui/markdown"
 	"github.com/openmuse/muse/internal/tui/text"
 	"github.com/openmuse/muse/internal/view/session"
@@ -49,6 +50,7 @@ type aside struct {
 	profile *event.PermissionProfile
 	codes   map[string]int    // exit codes by item
 	reasons map[string]string // why an approval is asked for, by approval
+	fatal   string            // class of the error that ends the turn, "" for none
 	began   map[string]time.Time
 }
 
@@ -104,6 +106,10 @@ func (v *aside) beside(r event.Recorded) {
 	switch b := r.Body.(type) {
 	case event.PermissionProfile:
 		v.profile = &b
+	case event.RunStarted:
+		v.fatal = ""
+	case event.FatalError:
+		v.fatal = b.Class
 	case event.EffectStarted:
 		// The time that a person took to decide is not the call's.
 		v.began[b.TaskID] = time.UnixMicro(r.At)
@@ -315,7 +321,7 @@ func (v *conversation) turnEnded(p *msp.TurnCompletedParams) {
 		}
 		v.gap("remark")
 		v.u.say(text.Bad, "✗ The turn failed: "+why)
-		if help := whatToDo(p); help != "" {
+		if help := v.whatToDo(p); help != "" {
 			v.u.say(text.Muted, help)
 		}
 	case msp.TurnTerminalCancelled:
@@ -325,13 +331,28 @@ func (v *conversation) turnEnded(p *msp.TurnCompletedParams) {
 }
 
 // whatToDo is advice for a failed turn.
-func whatToDo(p *msp.TurnCompletedParams) string {
+func (v *conversation) whatToDo(p *msp.TurnCompletedParams) string {
 	if p.Error == nil {
 		return ""
 	}
+	switch provider.Class(v.fatal) {
+	case provider.Authentication:
+		p.Error.Kind = msp.TurnErrorKindAuthRequired
+	case provider.Quota, provider.Billing:
+		return "The service gives no more for now: its account page says why. /model chooses another model."
+	case provider.ModelNotFound:
+		return "/model chooses another model."
+	case provider.ContextLength:
+		return "The conversation does not fit the model's window any more: /compact shortens it."
+	case provider.NotReachable, provider.Network:
+		return "Is the service up, and is its address right? Send the prompt once more when it is, or choose another model with /model."
+	}
 	switch p.Error.Kind {
 	case msp.TurnErrorKindAuthRequired:
-		return "Set a key with META_API_KEY or `muse auth`, or choose another model with /model."
+		if !canSignIn(v.u) {
+			return "Keep a key with `muse auth set`, or choose another model with /model."
+		}
+		return "/login sets up a key or a server of your own, /model chooses another model; `muse auth` keeps keys, too."
 	case msp.TurnErrorKindStepLimit:
 		return "Send another prompt to go on from here."
 	case msp.TurnErrorKindProjectionError:

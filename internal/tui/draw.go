@@ -23,6 +23,8 @@ func (u *ui) live() []text.Line {
 	switch {
 	case u.confirm != nil:
 		low = u.confirm.view(u, w, room-2)
+	case u.entry != nil:
+		low = u.entry.view(u, w)
 	case u.ask != nil:
 		low = u.ask.view(u, w, room-2)
 	case u.question != nil:

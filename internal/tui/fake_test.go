@@ -179,3 +179,16 @@ func (b *bench) pass(d time.Duration) {
 	b.now = b.now.Add(d)
 	b.draw()
 }
+
+// choosing is a session whose model can be changed.
+type choosing struct {
+	*fakeSession
+	chosen []string
+}
+
+func (s *choosing) SetModel(_ context.Context, _ host.Command, provider, model string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chosen = append(s.chosen, provider+" "+model)
+	return nil
+}

@@ -19,7 +19,9 @@ func (u *ui) input(e term.Event) {
 	switch e := e.(type) {
 	case term.Paste:
 		u.hint, u.typed = "", u.Now()
-		if b := u.writing(); b != nil {
+		if u.entry != nil && u.confirm == nil {
+			u.entry.paste(e.Text)
+		} else if b := u.writing(); b != nil {
 			if b != &u.draft || !u.pastedPictures(e.Text) {
 				b.Paste(e.Text)
 			}
@@ -53,6 +55,8 @@ func (u *ui) key(k term.Key) {
 		}
 	case u.confirm != nil:
 		u.confirm.key(u, k, action)
+	case u.entry != nil:
+		u.entry.key(u, k, action)
 	case u.ask != nil && u.ask.takes(u, action, before):
 		u.ask.key(u, k, action)
 	case u.question != nil && u.question.takes(u, action, before):
@@ -253,7 +257,7 @@ func (u *ui) enterPressed(ifBusy string) {
 		return
 	}
 	if u.session == nil {
-		u.hint = "the session is still being opened"
+		u.sendEarly(out)
 		return
 	}
 	if words[0] == '/' && looksLikeCommand(trimmed) {
@@ -275,6 +279,18 @@ func (u *ui) enterPressed(ifBusy string) {
 		return
 	}
 	u.submit(out, ifBusy)
+}
+
+// sendEarly takes a prompt that was sent before there is a session: it is the
+// first one then. Only one waits, and only plain words do.
+func (u *ui) sendEarly(out outgoing) {
+	if u.Prompt != "" || !u.opening || u.PickFirst || len(out.pictures) > 0 || strings.ContainsAny(out.words[:1], "/!") {
+		u.hint = "the session is still being opened"
+		return
+	}
+	u.remember(out.words)
+	u.draft.Clear()
+	u.Prompt, u.hint = out.words, "sent as soon as the session is open"
 }
 
 // complement adds the pictures that a prompt names; false when it cannot be

@@ -48,6 +48,7 @@ type Stored struct {
 // Model is a model that can be chosen.
 type Model struct {
 	ID, Label string
+	Provider  string
 	Efforts   []string // nil when not known
 	Current   bool
 	Trains    bool // its provider trains on what it is given
@@ -110,6 +111,8 @@ type Options struct {
 	// Trust is what is asked before anything of the workspace is loaded; a nil
 	// question asks nothing.
 	Trust func() (*TrustQuestion, error)
+	// SignIn sets up a model; nil where that cannot be done.
+	SignIn *SignIn
 	// Remarks is told when there is something to tell a person from elsewhere;
 	// TakeRemarks is what it is, a line each.
 	Remarks     <-chan struct{}

@@ -17,7 +17,8 @@ type picker struct {
 	filter compose.Buffer
 	at     int
 	chosen func(pickRow)
-	room   int // rows seen at once, of the last frame
+	closed func() // when nothing is chosen; nil for nothing to do
+	room   int    // rows seen at once, of the last frame
 }
 
 // pickRow is one choice.
@@ -54,10 +55,7 @@ func (p *picker) key(u *ui, k term.Key, action keymap.Action) {
 	case keymap.PageDown:
 		p.at += max(1, p.room-1)
 	case keymap.Cancel, keymap.Interrupt:
-		u.pick = nil
-		if u.session == nil && !u.opening {
-			u.quit()
-		}
+		p.close(u)
 		return
 	case keymap.Submit:
 		if p.at < len(rows) {
@@ -70,6 +68,18 @@ func (p *picker) key(u *ui, k term.Key, action keymap.Action) {
 		p.at = 0
 	}
 	p.at = max(0, min(p.at, len(p.shown())-1))
+}
+
+// close ends the list without a choice. Without a session there is nothing to
+// go back to.
+func (p *picker) close(u *ui) {
+	u.pick = nil
+	switch {
+	case p.closed != nil:
+		p.closed()
+	case u.session == nil && !u.opening:
+		u.quit()
+	}
 }
 
 func (p *picker) view(u *ui, w, room int) []text.Line {

@@ -159,7 +159,9 @@ func TestClipboardPicture(t *testing.T) {
 	b.shows("the clipboard is still being read")
 	b.answered()
 	b.shows("› see [picture 1: clipboard.png, 1 byte]")
-	b.u.ClipboardPicture = func(context.Context) (Picture, error) { return Picture{}, errors.New("there is no picture on the clipboard") }
+	b.u.ClipboardPicture = func(context.Context) (Picture, error) {
+		return Picture{}, errors.New("there is no picture on the clipboard")
+	}
 	b.types("\x16")
 	b.answered()
 	b.shows("there is no picture on the clipboard")

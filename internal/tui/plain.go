@@ -183,10 +183,7 @@ func (u *ui) pickLine(s string) {
 	n, err := strconv.Atoi(s)
 	switch {
 	case s == "":
-		u.pick = nil
-		if u.session == nil && !u.opening {
-			u.quit()
-		}
+		p.close(u)
 	case err != nil || n < 1 || n > len(p.rows):
 		u.hint = "type a number of the list, or an empty line"
 	default:

@@ -72,7 +72,7 @@ func (u *ui) enter(s Session) {
 	}
 	if u.Prompt != "" {
 		out := outgoing{words: u.Prompt, pictures: u.firstPictures()}
-		u.Prompt, u.Images = "", nil
+		u.Prompt, u.Images, u.hint = "", nil, ""
 		u.submit(out, host.Queue)
 	} else {
 		u.waitingPictures()
@@ -205,6 +205,6 @@ func (u *ui) ended(err error) {
 }
 
 func (u *ui) closeDialogs() {
-	u.ask, u.question, u.pick, u.confirm = nil, nil, nil, nil
+	u.ask, u.question, u.pick, u.confirm, u.entry = nil, nil, nil, nil, nil
 	u.drawer = drawer{}
 }

@@ -14,7 +14,21 @@ import (
 
 func (u *ui) model(words string) {
 	if words != "" {
-		u.setModel(words)
+		// An id may be named with its provider, as /status shows it; ids have
+		// slashes of their own.
+		beside(u, func(ctx context.Context) ([]Model, error) {
+			if u.Models == nil || !strings.Contains(words, "/") {
+				return nil, nil
+			}
+			return u.Models(ctx)
+		}, func(all []Model, err error) {
+			provider, id, _ := strings.Cut(words, "/")
+			if err == nil && slices.ContainsFunc(all, func(m Model) bool { return m.Provider == provider }) {
+				u.setModelOf(provider, id)
+				return
+			}
+			u.setModel(words)
+		})
 		return
 	}
 	if u.Models == nil {
@@ -26,14 +40,22 @@ func (u *ui) model(words string) {
 			u.fault(err)
 			return
 		}
-		p := &picker{title: "Model", chosen: func(r pickRow) { u.setModel(r.id) }}
-		current := u.view.fold.Model()
+		p := &picker{title: "Model"}
+		p.chosen = func(r pickRow) {
+			i := slices.IndexFunc(all, func(m Model) bool { return m.Provider+" "+m.ID == r.id })
+			u.setModelOf(all[i].Provider, all[i].ID)
+		}
+		current := u.view.fold.State().EffectiveModel
+		several := slices.ContainsFunc(all, func(m Model) bool { return m.Provider != all[0].Provider })
 		for _, m := range all {
-			r := pickRow{id: m.ID, label: m.Label}
+			r := pickRow{id: m.Provider + " " + m.ID, label: m.Label}
 			if m.Label != m.ID {
 				r.detail = m.ID
 			}
-			if current != nil && current.ModelID == m.ID {
+			if several {
+				r.detail = strings.TrimSpace(r.detail + "  " + m.Provider)
+			}
+			if current != nil && current.ModelID == m.ID && (current.ProviderID == nil || *current.ProviderID == m.Provider) {
 				r.detail += "  in use"
 				p.at = len(p.rows)
 			}

@@ -32,6 +32,8 @@ func always(*ui) bool { return true }
 // kept reports whether the session is kept, which much needs.
 func kept(u *ui) bool { return u.session == nil || u.session.Facts().Path != "" }
 
+func canSignIn(u *ui) bool { return u.SignIn != nil && !u.Plain }
+
 // commands are the slash commands, by name.
 func commands() []command {
 	return []command{
@@ -46,6 +48,8 @@ func commands() []command {
 		{"goal", "[set TEXT|clear|pause|resume]", false, "what the session works towards", always, (*ui).goal},
 		{"help", "", false, "commands and keys", always, func(u *ui, _ string) { u.help() }},
 		{"keymap", "", false, "all keys and what they do", always, func(u *ui, _ string) { u.keys() }},
+		{"login", "", false, "set up a model: a key, or a server of your own", canSignIn, func(u *ui, _ string) { u.login() }},
+		{"logout", "", false, "forget the key of the service in use", canSignIn, func(u *ui, _ string) { u.logout() }},
 		{"model", "[ID]", false, "choose the model", always, (*ui).model},
 		{"name", "NAME", true, "name the session", kept, (*ui).name},
 		{"new", "", false, "a new session", always, func(u *ui, _ string) { u.newSession() }},

@@ -55,6 +55,7 @@ type ui struct {
 	ask        *approvalDialog
 	question   *questionDialog
 	confirm    *confirmation
+	entry      *entry
 	hint       string // one line below the prompt, until the next key
 	leaving    bool   // ctrl+c was pressed: the next one leaves
 	leavingNow bool   // the key under way is that next one
@@ -130,7 +131,7 @@ func (u *ui) begin() {
 	u.remarks()
 	u.oldDraft()
 	if !u.askTrust() {
-		u.first()
+		u.ready()
 	}
 }
 
@@ -296,7 +297,7 @@ func (u *ui) askTrust() bool {
 			if err != nil {
 				u.say(text.Bad, "✗ the workspace is not trusted: "+err.Error())
 			}
-			u.first()
+			u.ready()
 		})
 	}
 	u.confirm = &confirmation{lines: lines, yes: func() { decide(true) }, no: func() { decide(false) }}
