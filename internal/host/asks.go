@@ -24,13 +24,24 @@ type asks struct {
 	inputs    map[string]*userInput // those that are open, by id
 }
 
-// approval is a held action that waits for an answer.
+// approval is a held action that waits for an answer, or one stage of it: each
+// stage is another approval with the same id.
 type approval struct {
 	id      string
+	stage   int  // the place that is asked about
+	first   bool // nothing was answered before it
 	choices []permission.ApprovalChoice
 	answer  chan permission.Answer // has room for one
 	taken   bool                   // somebody answered
 	applied chan struct{}          // closed when the decision is recorded
+	next    *approval              // the stage that is asked about after it; set before applied is closed
+}
+
+func newApproval(id string, stage int, first bool, choices []permission.ApprovalChoice) *approval {
+	return &approval{
+		id: id, stage: stage, first: first, choices: choices,
+		answer: make(chan permission.Answer, 1), applied: make(chan struct{}),
+	}
 }
 
 func newAsks(l *Live) *asks {
@@ -51,9 +62,18 @@ func (a *asks) observe(r event.Recorded) {
 			return // our own form: it cannot fail
 		}
 		a.mu.Lock()
-		a.approvals[f.PendingActionID] = &approval{
-			id: f.PendingActionID, choices: f.AvailableChoices,
-			answer: make(chan permission.Answer, 1), applied: make(chan struct{}),
+		a.approvals[f.PendingActionID] = newApproval(f.PendingActionID, f.SourceIndex, true, f.AvailableChoices)
+		a.mu.Unlock()
+	case "requirement_decided":
+		var f permission.RequirementDecided
+		if json.Unmarshal(b.Fields, &f) != nil {
+			return
+		}
+		a.mu.Lock()
+		if p := a.approvals[f.PendingActionID]; p != nil {
+			p.next = newApproval(f.PendingActionID, f.SourceIndex, false, f.AvailableChoices)
+			a.approvals[f.PendingActionID] = p.next
+			close(p.applied)
 		}
 		a.mu.Unlock()
 	case "decision_applied":
@@ -70,8 +90,8 @@ func (a *asks) observe(r event.Recorded) {
 	}
 }
 
-// Answer implements permission.Answerer: it waits for a decision. Requests do
-// not expire (MSP.md 6).
+// Answer implements permission.Answerer: it waits for a decision about the
+// stage that is asked about. Requests do not expire (MSP.md 6).
 func (a *asks) Answer(ctx context.Context, q *permission.Question) (permission.Answer, error) {
 	p := a.pending(q.Decision.ID)
 	if p == nil {
@@ -90,6 +110,14 @@ func (a *asks) any() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.approvals)+len(a.inputs) > 0
+}
+
+// after is the stage that is asked about after p, nil when the decision about p
+// settled the approval or was not recorded yet.
+func (a *asks) after(p *approval) *approval {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return p.next
 }
 
 // pending is an approval that is open.
@@ -115,14 +143,19 @@ func (l *Live) Decide(ctx context.Context, c Command, d Decision) (terminal bool
 		if err != nil {
 			return decided{}, err
 		}
-		if !p.taken {
+		won := !p.taken
+		if won {
 			p.taken = true
 			p.answer <- answer
-		} else {
-			answer = permission.Answer{}
 		}
 		l.waitFor(ctx, p.applied)
-		if by := l.decider(d.ApprovalID); answer.ChoiceID == "" || by != resolvedBy(string(permission.SourceUser)) {
+		switch next := l.asks.after(p); {
+		case next != nil && won:
+			return decided{}, nil
+		case next != nil:
+			return decided{}, next.stale()
+		}
+		if by := l.decider(d.ApprovalID); !won || by != resolvedBy(string(permission.SourceUser)) {
 			return decided{}, l.decidedBefore(d.ApprovalID)
 		}
 		return decided{Terminal: true}, nil
@@ -176,13 +209,21 @@ func (l *Live) decidedBefore(id string) *Refusal {
 	return &Refusal{Kind: ApprovalResolved, ApprovalID: id, Settled: &settled, Message: "approval " + id + " was resolved before"}
 }
 
-// answerFor checks a decision against the question.
+// stale refuses a decision about another stage than this one.
+func (p *approval) stale() *Refusal {
+	return &Refusal{
+		Kind: StaleRequirement, ApprovalID: p.id, Requirement: &Requirement{ApprovalID: p.id, SourceIndex: p.stage},
+		Message: "the decision is for another stage than the current one",
+	}
+}
+
+// answerFor checks a decision against the question. Until a stage was decided,
+// index 0 means the stage that is asked about: the published quickstart sends
+// it whatever was asked (MSP.md 12.1), and a stage that passed by itself cannot
+// be meant.
 func (p *approval) answerFor(c Command, d Decision) (permission.Answer, error) {
-	if d.RequirementID != p.id || d.SourceIndex != 0 {
-		return permission.Answer{}, &Refusal{
-			Kind: StaleRequirement, ApprovalID: p.id, Requirement: &Requirement{ApprovalID: p.id},
-			Message: "the decision is for another stage than the current one",
-		}
+	if d.RequirementID != p.id || d.SourceIndex != p.stage && !(p.first && d.SourceIndex == 0) {
+		return permission.Answer{}, p.stale()
 	}
 	i := slices.IndexFunc(p.choices, func(x permission.ApprovalChoice) bool { return x.ChoiceID == d.ChoiceID })
 	if i < 0 {

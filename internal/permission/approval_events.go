@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,8 +13,9 @@ import (
 const ApprovalVersion = 3
 
 // ApprovalEvent is one approval event as the log keeps it: the object below
-// payload.event of a record with payload.kind "approval". The four types are
-// *ApprovalRequested, *ReviewStarted, *ReviewCompleted and *DecisionApplied.
+// payload.event of a record with payload.kind "approval". The types are
+// *ApprovalRequested, *ReviewStarted, *ReviewCompleted, *RequirementDecided and
+// *DecisionApplied.
 type ApprovalEvent interface {
 	// ApprovalKind is the event's "kind".
 	ApprovalKind() string
@@ -52,10 +54,12 @@ type ApprovalRequested struct {
 	RunStream         *StreamRef       `json:"run_stream,omitempty"`
 	SessionStream     *StreamRef       `json:"session_stream,omitempty"`
 	PresentationPhase string           `json:"presentation_phase"`
-	// Reason, Delegated and Protected are additions of this program.
-	Reason    string `json:"openmuse_reason,omitempty"`
-	Delegated string `json:"openmuse_delegated,omitempty"`
-	Protected bool   `json:"openmuse_protected_write,omitempty"`
+	// Reason, Delegated, Protected and SourceIndex, the stage that is asked
+	// about, are additions of this program.
+	Reason      string `json:"openmuse_reason,omitempty"`
+	Delegated   string `json:"openmuse_delegated,omitempty"`
+	Protected   bool   `json:"openmuse_protected_write,omitempty"`
+	SourceIndex int    `json:"openmuse_source_index,omitzero"`
 }
 
 // ApprovalSubject says what is asked for. For a connection it has the recorded
@@ -100,7 +104,7 @@ type ApprovalStage struct {
 
 // StageResolution is what became of a stage.
 type StageResolution struct {
-	Kind       string `json:"kind"` // "allowed", "held", "denied"
+	Kind       string `json:"kind"` // "allowed", "held", "approved", "denied"
 	Diagnostic string `json:"diagnostic,omitempty"`
 	Class      string `json:"class,omitempty"`
 }
@@ -154,6 +158,22 @@ type ReviewCompleted struct {
 	Error         string         `json:"openmuse_error,omitempty"`
 }
 
+// RequirementDecided is written when one stage of a held line was allowed and
+// another one is asked about: what is asked now is in SourceIndex,
+// ApprovalSubject and AvailableChoices. It is an addition of this program.
+type RequirementDecided struct {
+	Kind             string           `json:"kind"`
+	PendingActionID  string           `json:"pending_action_id"`
+	Decision         string           `json:"decision"`
+	DecisionSource   DecisionSource   `json:"decision_source"`
+	Amendment        *Amendment       `json:"amendment"`
+	ApprovalSubject  ApprovalSubject  `json:"approval_subject"`
+	AvailableChoices []ApprovalChoice `json:"available_choices"`
+	ChoiceID         string           `json:"openmuse_choice_id"`
+	SourceIndex      int              `json:"openmuse_source_index"`
+	Reason           string           `json:"openmuse_reason,omitempty"`
+}
+
 // DecisionApplied is written when a held action is settled.
 type DecisionApplied struct {
 	Kind            string         `json:"kind"`
@@ -188,6 +208,9 @@ func (*ReviewStarted) ApprovalKind() string { return "automated_review_started" 
 func (*ReviewCompleted) ApprovalKind() string { return "automated_review_completed" }
 
 // ApprovalKind implements ApprovalEvent.
+func (*RequirementDecided) ApprovalKind() string { return "requirement_decided" }
+
+// ApprovalKind implements ApprovalEvent.
 func (*DecisionApplied) ApprovalKind() string { return "decision_applied" }
 
 // ApprovalFields renders an event as the JSON object that goes below
@@ -215,7 +238,8 @@ func requested(d *Decision, call Call) *ApprovalRequested {
 		if a.Escalated {
 			s.Sandbox = "escalated"
 		}
-		s.Stages = stages(d.Line)
+		s.Stages = stages(d)
+		e.SourceIndex = d.Stage()
 	case *FileRead:
 		s.Path, s.Access = a.Path, "read"
 	case *FileWrite:
@@ -237,7 +261,8 @@ func requested(d *Decision, call Call) *ApprovalRequested {
 	return e
 }
 
-func stages(l *LineReview) []ApprovalStage {
+func stages(d *Decision) []ApprovalStage {
+	l := d.Line
 	if l == nil {
 		return nil
 	}
@@ -250,10 +275,12 @@ func stages(l *LineReview) []ApprovalStage {
 			one.ArgvComplete = one.ArgvComplete && w.Known
 		}
 		one.Resolution = StageResolution{Kind: "allowed", Class: string(s.Class)}
-		switch s.Verdict {
-		case Review:
+		switch {
+		case slices.Contains(d.answered, i):
+			one.Resolution.Kind = "approved"
+		case s.Verdict == Review:
 			one.Resolution.Kind, one.Resolution.Diagnostic = "held", s.Reason
-		case Denied:
+		case s.Verdict == Denied:
 			one.Resolution.Kind, one.Resolution.Diagnostic = "denied", s.Reason
 		}
 		out = append(out, one)

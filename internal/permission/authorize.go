@@ -27,7 +27,7 @@ func (e *Engine) Authorize(ctx context.Context, a Action, call Call) (*Decision,
 		if !errors.Is(err, errAgain) {
 			return settled, err
 		}
-		// The answer added a rule and another stage still stops: ask again.
+		// The answer added a rule and something else still stops: ask again.
 	}
 }
 
@@ -47,15 +47,15 @@ func (e *Engine) settle(ctx context.Context, d *Decision, call Call) (*Decision,
 	if !answered {
 		if e.reviewer() == ReviewerNone {
 			answer = Answer{ChoiceID: Abort, Source: Source{Kind: SourcePolicy}, Feedback: "this profile asks nobody"}
-		} else if answer, err = e.cfg.Answerer.Answer(ctx, q); err != nil {
+		} else if answer, err = e.ask(ctx, q); err != nil {
 			return nil, e.unanswered(ctx, d, call, err)
 		}
 	}
 	if err := e.Apply(ctx, d, answer, call); err != nil {
 		return nil, err
 	}
-	if d.Approval.Amendment != nil && d.Outcome == Allowed && d.Line != nil {
-		// A kept rule covers its own stage only.
+	if d.Approval.Amendment != nil && d.Outcome == Allowed && d.Line != nil && len(d.answered) == 0 {
+		// A kept rule lets the line pass, but not what the call adds to it.
 		next, err := e.decide(ctx, d.Action, call.ToolName)
 		if err == nil && next.Outcome == Held {
 			return nil, errAgain

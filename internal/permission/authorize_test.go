@@ -176,7 +176,7 @@ func TestAnswers(t *testing.T) {
 		e, j := with(permission.AllowAlways, permission.Abort)
 		line := &permission.ShellLine{Text: "git push origin main && rm x"}
 		d := authorize(t, e, line)
-		if d.Outcome != permission.Refused || j.kinds() != "requested decision_applied requested decision_applied" {
+		if d.Outcome != permission.Refused || j.kinds() != "requested requirement_decided decision_applied" {
 			t.Errorf("%s: %s", d.Outcome, j.kinds())
 		}
 		if len(kept) != 1 || strings.Join(kept[0].Prefix, " ") != "git push" || kept[0].Exact || kept[0].Scope != permission.ScopeLocal {

@@ -46,6 +46,10 @@ type Decision struct {
 	// epoch and key bind an answer to what was asked.
 	epoch int64
 	key   string
+	dir   string // where a line starts, with slashes
+	// stages are the places of the stages that still need an answer, answered of
+	// those that were allowed one by one.
+	stages, answered []int
 }
 
 // Verdicts of an answer as the log and the session protocol spell them (seed

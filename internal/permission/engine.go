@@ -320,6 +320,11 @@ func (e *Engine) hold(d *Decision, reason string, more ...Choice) {
 		d.refuse(reason + "; the approval mode refuses what would need an answer")
 		return
 	}
+	d.hold(reason, more)
+}
+
+// hold holds the decision with a menu.
+func (d *Decision) hold(reason string, more []Choice) {
 	d.Outcome, d.Reason = Held, reason
 	d.Choices = append([]Choice{{ID: AllowOnce, Label: "Allow once", Decision: DecisionApproved, Scope: Once}}, more...)
 	d.Choices = append(d.Choices, Choice{ID: Abort, Label: "Reject", Decision: DecisionAborted, Scope: Once, Feedback: true})

@@ -36,8 +36,8 @@ func (e *Engine) decideLine(d *Decision, a *ShellLine) error {
 		d.refuse(err.Error())
 		return nil
 	}
-	d.key = binding(a.Text, dir, a.Env, 0, a.Escalated)
-	l := e.judge(filepath.ToSlash(dir)).review(a.Text)
+	d.key, d.dir = binding(a.Text, dir, a.Env, 0, a.Escalated), filepath.ToSlash(dir)
+	l := e.judge(d.dir).review(a.Text)
 	d.Line = l
 	if l.Held >= 0 {
 		d.Class, d.Rule = l.Stages[l.Held].Class, l.Stages[l.Held].Rule
@@ -136,25 +136,19 @@ func (e *Engine) holdEscalated(d *Decision, a *ShellLine) {
 	e.hold(d, reason)
 }
 
-// holdLine holds a line with the choices that its first held stage offers.
+// holdLine holds a line: at the first of its stages that needs an answer, or as
+// a whole where it cannot be taken apart.
 func (e *Engine) holdLine(d *Decision, l *LineReview) {
-	more := []Choice{{
-		ID: AllowSession, Label: "Allow this line for the session", Decision: DecisionSession, Scope: Session,
-		Preview: "exactly: " + Show(d.Action),
-	}}
-	reason := l.Reason
-	if l.Held >= 0 {
-		s := &l.Stages[l.Held]
-		reason = fmt.Sprintf("stage %d of %d, %s: %s", l.Held+1, len(l.Stages), s.Stage.Effective(), l.Reason)
-		if o := offer(s); o != nil && e.cfg.Remember != nil && e.cfg.Grant.MayRemember() {
-			rule := o.Rule(ScopeLocal)
-			more = append(more, Choice{
-				ID: AllowAlways, Label: "Always allow in this workspace", Decision: DecisionAmendment, Scope: LocalPersistent,
-				Preview: preview(&rule, e.seen, s.Stage.Effective()), rule: &rule,
-			})
+	for i := range l.Stages {
+		if l.Verdict == Review && l.Stages[i].Verdict == Review {
+			d.stages = append(d.stages, i)
 		}
-		e.remember(s.Stage)
 	}
+	if l.Held < 0 {
+		e.hold(d, l.Reason, wholeLine(d))
+		return
+	}
+	reason, more := e.stageMenu(d, l.Held)
 	e.hold(d, reason, more...)
 }
 

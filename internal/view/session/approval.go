@@ -184,7 +184,8 @@ func (f *Fold) reviewed(e approvalFields) {
 }
 
 // requirementDecided: one stage of several is answered, the next one is asked
-// about.
+// about. The request is said again with it, because clients answer requests and
+// take an update for a change of what they show (MSP.md 7.4, approval/decide).
 func (f *Fold) requirementDecided(e approvalFields) {
 	a := f.joined(e)
 	if a == nil {
@@ -201,6 +202,9 @@ func (f *Fold) requirementDecided(e approvalFields) {
 	f.sayUpdated(a, msp.ApprovalChange{
 		Kind: "requirementDecided", ChoiceID: e.ChoiceID, Decision: msp.ApprovalDecision(e.Decision), RequirementID: &was,
 	})
+	a.Params.Durable = f.here()
+	again := a.Params
+	f.say(msp.NoteApprovalRequested, &again)
 }
 
 func (f *Fold) sayUpdated(a *approval, change msp.ApprovalChange) {
@@ -240,10 +244,24 @@ func (f *Fold) resolved(a *approval, decision, result string, by msp.ApprovalRes
 	}
 	for _, s := range a.Params.Subject.Stages {
 		p.StageEvidence = append(p.StageEvidence, msp.ApprovalStageEvidence{
-			Argv: s.Argv, Position: s.Position, TotalStages: s.TotalStages, RequirementID: s.RequirementID, Resolution: s.Resolution,
+			Argv: s.Argv, Position: s.Position, TotalStages: s.TotalStages, RequirementID: s.RequirementID,
+			Resolution: a.evidence(s, p.PolicyResult),
 		})
 	}
 	return p
+}
+
+// evidence is how a stage ended that was held until the approval was settled.
+func (a *approval) evidence(s msp.ApprovalStage, result msp.ApprovalPolicyResult) msp.ApprovalStageResolution {
+	r := s.Resolution
+	switch {
+	case r.Kind != "held":
+	case result == msp.ApprovalPolicyResultAllow:
+		r.Kind, r.Diagnostic = "approved", ""
+	case s.RequirementID == a.Params.CurrentRequirementID:
+		r.Kind = "rejected"
+	}
+	return r
 }
 
 func (f *Fold) sayResolved(a *approval, p *msp.ApprovalResolvedParams) {

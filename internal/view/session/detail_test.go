@@ -62,14 +62,22 @@ func TestApprovalAsClientsSeeIt(t *testing.T) {
 	n := len(s.events)
 	s.add(review, stage, approvalOf(decidedAllow))
 	notes := fold(t, f, s.events[n:])
-	if diff := cmp.Diff([]string{"approval/updated", "approval/updated", "approval/resolved"}, words(notes)); diff != "" {
+	if diff := cmp.Diff([]string{"approval/updated", "approval/updated", "approval/requested", "approval/resolved"}, words(notes)); diff != "" {
 		t.Fatal(diff)
 	}
 	first, second := notes[0].Params.(*msp.ApprovalUpdatedParams), notes[1].Params.(*msp.ApprovalUpdatedParams)
 	if first.Change.Kind != "judgeEscalated" || first.Change.Reason != "pushes" || second.CurrentRequirementID.SourceIndex != 1 {
 		t.Errorf("updates %+v, %+v", first.Change, second)
 	}
-	r := notes[2].Params.(*msp.ApprovalResolvedParams)
+	if again := notes[2].Params.(*msp.ApprovalRequestParams); again.CurrentRequirementID.SourceIndex != 1 || again.ViewCursor == p.ViewCursor || again.ItemID != p.ItemID {
+		t.Errorf("asked again %+v", again)
+	}
+	r := notes[3].Params.(*msp.ApprovalResolvedParams)
+	for _, e := range r.StageEvidence {
+		if e.Resolution.Kind == "held" {
+			t.Errorf("stage %d is still held", e.Position)
+		}
+	}
 	if r.ResolvedBy != msp.ApprovalResolvedByUser || r.DecidedByCommandID != "cmd-9" || r.PolicyResult != "allow" || len(r.StageEvidence) != 2 {
 		t.Errorf("resolved %+v", r)
 	}
