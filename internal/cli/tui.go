@@ -58,6 +58,10 @@ func (o *tuiOptions) register(f *pflag.FlagSet) {
 	f.StringVar(&o.sandboxNetwork, "sandbox-network", "", "restricted, enabled or proxy-only")
 	f.BoolVar(&o.disableWrite, "disable-write", false, "remove the tools that write files")
 	f.BoolVar(&o.disableShell, "disable-shell", false, "remove the shell tools")
+	f.IntVar(&o.maxSteps, "max-model-steps", 0, "stop a turn after this many model calls")
+	f.Float64Var(&o.maxCost, "max-cost", 0, "stop a turn when its model calls cost this many US dollars")
+	f.Int64Var(&o.maxTokens, "max-tokens-total", 0, "stop a turn after this many input and output tokens")
+	f.DurationVar(&o.maxTime, "max-time", 0, "stop a turn after this wall `time`, such as 30m")
 	f.BoolVar(&o.plain, "plain", false, "write text alone and read lines: for screen readers and terminals without control sequences")
 	f.BoolVar(&o.shellTool, "enable-shell-tool", false, "offer the synchronous shell tool instead of bash and bash_input")
 }

@@ -148,6 +148,10 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 		Edit:    r.editor(),
 		Picture: readPicture, ClipboardPicture: r.clipboard(), Sees: r.sees,
 	}
+	o.Budget = tui.Budget{Steps: r.opts.maxSteps, CostMicros: int64(r.opts.maxCost * 1e6), Tokens: r.opts.maxTokens, Time: r.opts.maxTime}
+	if r.opts.maxCost > 0 && !r.opts.resume && r.setup.loggedOut == nil && !r.setup.priced() {
+		return tuiUsage("--max-cost needs the price of %s, which is not known; add it to settings.json (openmuse.models) or use --max-tokens-total", r.setup.Model.V)
+	}
 	var err error
 	if o.Images, err = r.pictures(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -51,6 +52,7 @@ type aside struct {
 	codes   map[string]int    // exit codes by item
 	reasons map[string]string // why an approval is asked for, by approval
 	fatal   string            // class of the error that ends the turn, "" for none
+	use     turnUse           // of the turn that runs, or ran last
 	began   map[string]time.Time
 }
 
@@ -107,7 +109,9 @@ func (v *aside) beside(r event.Recorded) {
 	case event.PermissionProfile:
 		v.profile = &b
 	case event.RunStarted:
-		v.fatal = ""
+		v.fatal, v.use = "", turnUse{}
+	case event.ModelCompleted:
+		v.use.add(b)
 	case event.FatalError:
 		v.fatal = b.Class
 	case event.EffectStarted:
@@ -334,6 +338,9 @@ func (v *conversation) turnEnded(p *msp.TurnCompletedParams) {
 func (v *conversation) whatToDo(p *msp.TurnCompletedParams) string {
 	if p.Error == nil {
 		return ""
+	}
+	if strings.Contains(p.Error.Message, "budget used up") {
+		return "Send another prompt to go on from here: every turn has this allowance anew."
 	}
 	switch provider.Class(v.fatal) {
 	case provider.Authentication:

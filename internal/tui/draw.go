@@ -192,7 +192,14 @@ func (u *ui) working(w int) text.Line {
 	case len(v.fold.UserInputs()) > 0:
 		what = "Waiting for your answer"
 	}
-	return text.Cut(text.Of(text.Accent, "● "+what).Add(text.Muted, " "+spent(since.Truncate(time.Second))+stop), w)
+	used := ""
+	if v.use.tokens > 0 {
+		used = " · " + count(v.use.tokens) + " tok"
+	}
+	if c := v.use.cost(); c != "" {
+		used += " · " + c
+	}
+	return text.Cut(text.Of(text.Accent, "● "+what).Add(text.Muted, " "+spent(since.Truncate(time.Second))+used+stop), w)
 }
 
 // plan is the to-do list while there is something to do.

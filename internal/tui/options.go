@@ -73,6 +73,7 @@ type Options struct {
 
 	PickFirst bool      // the person chooses from a list which session to go on with
 	Prompt    string    // sent at once, "" for none
+	Budget    Budget    // of one turn
 	Images    []Picture // that go with it, or wait in the composer for a prompt
 	Workspace string    // absolute
 	Home      string    // shown as ~

@@ -91,6 +91,24 @@ func (u *ui) usageRows() {
 		u.row("context", line, text.Plain)
 	}
 	u.row("turns", fmt.Sprint(u.view.turns), text.Plain)
+	if t := &u.view.use; t.steps > 0 {
+		line := fmt.Sprintf("%s, %s tokens", plural(t.steps, "model call", "model calls"), count(t.tokens))
+		if c := t.cost(); c != "" {
+			line += ", " + c
+		}
+		name := "last turn"
+		if u.view.turn != "" {
+			name = "this turn"
+		}
+		u.row(name, line, text.Plain)
+	}
+	for _, a := range u.allowances() {
+		style := text.Plain
+		if a.share >= nearBudget {
+			style = text.Warn
+		}
+		u.row("budget", a.String()+" a turn", style)
+	}
 }
 
 // tasks prints what runs.

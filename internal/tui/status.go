@@ -57,6 +57,8 @@ func (u *ui) statusLine(w int) text.Line {
 		}
 		add(55, text.Muted, s)
 	}
+	word, style := u.budgetWord()
+	add(65, style, word)
 	if v.profile != nil && len(u.weakened()) == 0 {
 		add(20, text.Muted, "sandbox on")
 	}
