@@ -55,17 +55,9 @@ func open(ctx context.Context, o *options, progress io.Writer) (*bench, error) {
 	}
 	b.report.Machine = describeMachine(b.root)
 	b.sayf("%s", b.report.Machine.notice())
-	b.muse = filepath.Join(b.root, "muse")
-	if runtime.GOOS == "windows" {
-		b.muse += ".exe"
-	}
-	b.sayf("building ./cmd/muse")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.muse, "github.com/openmuse/muse/cmd/muse")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = progress
-	if err := build.Run(); err != nil {
+	if b.muse, err = b.build(ctx); err != nil {
 		_ = b.close() // the build's failure is the one to report
-		return nil, fmt.Errorf("build the binary: %w", err)
+		return nil, err
 	}
 	info, err := os.Stat(b.muse)
 	if err != nil {
@@ -74,6 +66,25 @@ func open(ctx context.Context, o *options, progress io.Writer) (*bench, error) {
 	b.report.BinaryBytes = info.Size()
 	b.noise = process.NewNoise()
 	return b, nil
+}
+
+// build makes the binary, unless there is one to measure.
+func (b *bench) build(ctx context.Context) (string, error) {
+	if b.opts.muse != "" {
+		return filepath.Abs(b.opts.muse)
+	}
+	path := filepath.Join(b.root, "muse")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	b.sayf("building ./cmd/muse")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "github.com/openmuse/muse/cmd/muse")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Stderr = b.progress
+	if err := build.Run(); err != nil {
+		return "", fmt.Errorf("build the binary: %w", err)
+	}
+	return path, nil
 }
 
 func (b *bench) close() error { return os.RemoveAll(b.root) }

@@ -73,6 +73,7 @@ type options struct {
 	logSize int64
 	search  bool
 	ui      bool
+	muse    string
 	files   int
 	dir     string
 }
@@ -95,6 +96,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.BoolVar(&o.search, "search", false, "instead: the search engine beside ripgrep, and a start in a large tree")
 	f.BoolVar(&o.ui, "ui", false, "instead: the terminal UIs, each in a pseudo-terminal")
 	f.IntVar(&o.files, "files", 200_000, "files of that large tree")
+	f.StringVar(&o.muse, "muse", "", "the binary to measure (default: one that is built from the sources here)")
 	f.StringVar(&o.dir, "dir", "", "where to work (default: a new directory in the user's cache, removed afterwards)")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
