@@ -147,8 +147,10 @@ func (h hubHost) SideChat(ctx context.Context, c host.Command, id string) (serve
 
 func (h hubHost) Loaded(id string) (serve.Session, error) { return loaded(h.hub.Loaded(id)) }
 
-func (h hubHost) Replay(ctx context.Context, id string, yield func(event.Recorded) error) (host.Facts, error) {
-	return h.hub.Replay(ctx, id, yield)
+func (h hubHost) Stored(id string) (host.Facts, error) { return h.hub.Stored(id) }
+
+func (h hubHost) Replay(ctx context.Context, id string, from int64, yield func(event.Recorded) error) error {
+	return h.hub.Replay(ctx, id, from, yield)
 }
 
 func (h hubHost) Close(ctx context.Context) error { return h.hub.Close(ctx) }

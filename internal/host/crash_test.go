@@ -193,7 +193,7 @@ func killed(t *testing.T, seed int, early bool, after time.Duration) {
 	}
 	before := effects(t, s)
 	inLog := map[string]bool{}
-	if _, err := s.hub.Replay(t.Context(), l.Facts().SessionID, func(r event.Recorded) error { inLog[r.ID] = true; return nil }); err != nil {
+	if err := s.hub.Replay(t.Context(), l.Facts().SessionID, 0, func(r event.Recorded) error { inLog[r.ID] = true; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range said {

@@ -112,7 +112,7 @@ func (h *Hub) branchOff(ctx context.Context, c Command, sessionID, lastTurnID st
 // source reads a session and finds the place to cut it.
 func (h *Hub) source(ctx context.Context, id, lastTurnID string) (*source, error) {
 	src := &source{id: id, state: newState(), turns: map[string]bool{}}
-	if _, err := h.Replay(ctx, id, func(r event.Recorded) error {
+	if err := h.Replay(ctx, id, 0, func(r event.Recorded) error {
 		src.state.apply(r)
 		return nil
 	}); err != nil {
@@ -168,7 +168,7 @@ func (h *Hub) fill(ctx context.Context, l *Live, src *source) error {
 		}
 	}
 	var moved places
-	_, err := h.Replay(ctx, src.id, func(r event.Recorded) error {
+	err := h.Replay(ctx, src.id, 0, func(r event.Recorded) error {
 		if r.Sequence > src.cut {
 			return errEnough
 		}

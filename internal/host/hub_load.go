@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/ident"
@@ -142,44 +141,39 @@ func (h *Hub) Sessions() []string {
 	return slices.Sorted(maps.Keys(h.live))
 }
 
-// Replay shows every event of a session in log order, without a lease and
-// without loading it.
-func (h *Hub) Replay(ctx context.Context, id string, yield func(event.Recorded) error) (Facts, error) {
-	f := Facts{SessionID: id}
-	if l := h.loaded(id); l != nil {
-		err := l.s.rec.past(l.s.LogPath(), 0, l.Head(), yield)
-		return l.Facts(), err
-	}
+// Stored is what can be said of a stored session without reading it: its id and
+// the path of its log.
+func (h *Hub) Stored(id string) (Facts, error) {
 	if h.opts.Ephemeral || !ident.Valid(id) {
-		return f, noSuchSession(oneLine(id, 64))
+		return Facts{}, noSuchSession(oneLine(id, 64))
 	}
 	place, err := store.Find(h.opts.DataRoot, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return f, noSuchSession(id)
+		return Facts{}, noSuchSession(id)
 	}
 	if err != nil {
-		return f, err
+		return Facts{}, err
 	}
 	if started, err := place.Started(); err != nil || !started {
-		return f, errors.Join(err, noSuchSession(id))
+		return Facts{}, errors.Join(err, noSuchSession(id))
 	}
-	f.Path = place.LogPath()
-	err = readEvents(f.Path, 0, 0, all, func(r event.Recorded) error {
+	return Facts{SessionID: id, Path: place.LogPath()}, nil
+}
+
+// Replay shows the events of a session after the sequence from in log order,
+// without a lease and without loading it.
+func (h *Hub) Replay(ctx context.Context, id string, from int64, yield func(event.Recorded) error) error {
+	if l := h.loaded(id); l != nil {
+		return l.s.rec.past(l.s.LogPath(), from, l.Head(), yield)
+	}
+	f, err := h.Stored(id)
+	if err != nil {
+		return err
+	}
+	return readEvents(f.Path, from, all, func(r event.Recorded) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if f.CreatedAt.IsZero() {
-			f.CreatedAt = time.UnixMicro(r.At)
-		}
-		switch b := r.Body.(type) {
-		case event.Metadata:
-			if b.WorkspaceRoot != "" {
-				f.Workspace = b.WorkspaceRoot
-			}
-		case event.NameChanged:
-			f.Name = b.NewName
-		}
 		return yield(r)
 	})
-	return f, err
 }

@@ -173,7 +173,7 @@ func (l *Live) openedBy(c Command, other *Refusal) error {
 // commandsOf reads the commands of a log without a lease.
 func commandsOf(path string) (map[string]*intake, error) {
 	st := newState()
-	err := readEvents(path, 0, 0, all, func(r event.Recorded) error {
+	err := readEvents(path, 0, all, func(r event.Recorded) error {
 		switch r.Body.(type) {
 		case event.CommandReceived, event.CommandSettled:
 			st.apply(r)

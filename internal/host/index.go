@@ -45,7 +45,7 @@ func (r *replay) forget() {
 	s := r.session
 	*r = replay{session: s}
 	s.conv, s.state, s.epoch, s.messages = agent.NewConversation(), newState(), 0, nil
-	s.rec.runs, s.rec.offsets = map[string]int64{}, offsets{}
+	s.rec.runs = map[string]int64{}
 }
 
 func (s *Session) indexedFrom() int64 {
@@ -69,12 +69,11 @@ func (s *Session) fromIndex(r *replay) (place *journal.Place, err error) {
 	defer log.Close() // only read
 	r.indexed = true
 	var parser record.Parser
-	err = h.Replay(ctx, log, func(raw []byte, offset int64) error {
+	err = h.Replay(ctx, log, func(raw []byte, _ int64) error {
 		line, err := parser.ParseLine(raw)
 		if err != nil {
 			return err
 		}
-		s.rec.offsets.line(line, offset)
 		r.add(prepareRecord(line).(prepared), line)
 		return nil
 	})

@@ -112,8 +112,7 @@ func (s *Session) openJournal() (journal.OpenReport, error) {
 	r := replay{session: s}
 	opts.From = s.replayIndexed(&r)
 	opts.Prepare = prepareRecord
-	opts.OnPrepared = func(line record.Line, p any, offset int64) error {
-		s.rec.offsets.line(line, offset)
+	opts.OnPrepared = func(line record.Line, p any, _ int64) error {
 		r.add(p.(prepared), line)
 		return nil
 	}

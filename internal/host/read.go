@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sort"
 
 	"github.com/go-json-experiment/json"
 
@@ -45,54 +44,32 @@ func frameEvents(f *record.Frame) []event.Recorded {
 	return out
 }
 
-// offsetEvery is how many records lie between two noted places of a log.
-const offsetEvery = 64
-
-// offsets are noted places of a log, so that reading can begin in its middle.
-type offsets struct {
-	sequence, offset []int64
-}
-
-// add notes a record, if it is time for one.
-func (o *offsets) add(sequence, offset int64) {
-	if n := len(o.sequence); n > 0 && sequence < o.sequence[n-1]+offsetEvery {
-		return
-	}
-	o.sequence, o.offset = append(o.sequence, sequence), append(o.offset, offset)
-}
-
-// line notes a line of a log that is read.
-func (o *offsets) line(line record.Line, offset int64) {
-	switch {
-	case line.Envelope != nil:
-		o.add(line.Envelope.Sequence, offset)
-	case line.Marker != nil:
-		o.add(line.Marker.Sequence, offset)
-	}
-}
-
-// before is where to begin reading for what comes after sequence.
-func (o *offsets) before(sequence int64) int64 {
-	i := sort.Search(len(o.sequence), func(i int) bool { return o.sequence[i] > sequence })
-	if i == 0 {
-		return 0
-	}
-	return o.offset[i-1]
-}
-
-// readEvents shows the events of the log at path with from < sequence ≤ to,
-// beginning to read at offset. A line that is being written is left out.
-func readEvents(path string, offset, from, to int64, show func(event.Recorded) error) error {
+// readEvents shows the events of the log at path with from < sequence ≤ to. A
+// line that is being written is left out. Where they begin is looked for, so
+// that the end of a long log is read without its beginning.
+func readEvents(path string, from, to int64, show func(event.Recorded) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read session log: %w", err)
 	}
-	defer f.Close()
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return fmt.Errorf("read session log: %w", err)
+	defer f.Close() // only read
+	if from > 0 {
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("read session log: %w", err)
+		}
+		offset, err := journal.Seek(f, info.Size(), from)
+		if err != nil {
+			return fmt.Errorf("read session log: %w", err)
+		}
+		if _, err := f.Seek(offset, io.SeekStart); err != nil {
+			return fmt.Errorf("read session log: %w", err)
+		}
 	}
-	_, err = journal.ReadFrom(f, journal.ReadOptions{}, func(line record.Line, _ int64) error {
-		for _, e := range events(line) {
+	opts := journal.ReadOptions{Prepare: func(line record.Line) any { return events(line) }}
+	_, err = journal.ReadEntries(f, opts, func(line journal.Entry) error {
+		all, _ := line.Prepared.([]event.Recorded) // none of a line that is no record
+		for _, e := range all {
 			switch {
 			case e.Sequence <= from:
 			case e.Sequence > to:

@@ -41,7 +41,6 @@ type recorder struct {
 	runs     map[string]int64
 	watchers []*watching
 	subs     map[*subscription]struct{}
-	offsets  offsets // where records stand in the log
 	keep     bool    // keep every event in memory, only without a log
 	kept     []event.Recorded
 	ended    bool  // nothing more will be shown
@@ -105,11 +104,9 @@ func (r *recorder) envelope(rec *event.Recorded) error {
 		RecordType: body.RecordType, Durability: body.Durability, CausationID: body.CausationID,
 		PayloadType: body.PayloadType, PayloadSchemaVersion: body.SchemaVersion, Payload: body.Payload,
 	}
-	at := r.log.Size()
 	if err := r.log.Append(env); err != nil {
 		return fmt.Errorf("record %s: %w", body.PayloadType, err)
 	}
-	r.offsets.add(env.Sequence, at)
 	rec.ID, rec.Sequence, rec.At = env.ID, env.Sequence, env.RecordedAt
 	r.last = max(r.last, env.RecordedAt)
 	return nil
@@ -122,7 +119,6 @@ func (r *recorder) frame(p event.PermissionProfile, rec *event.Recorded) error {
 	if err != nil {
 		return err
 	}
-	at := r.log.Size()
 	f, err := r.log.AppendFrame(children)
 	if err != nil {
 		return fmt.Errorf("record permission profile: %w", err)
@@ -132,7 +128,6 @@ func (r *recorder) frame(p event.PermissionProfile, rec *event.Recorded) error {
 		return fmt.Errorf("record permission profile: %w", err)
 	}
 	rec.ID, rec.Sequence, rec.At = env.ID, env.Sequence, env.RecordedAt
-	r.offsets.add(env.Sequence, at)
 	r.last = max(r.last, env.RecordedAt)
 	return nil
 }

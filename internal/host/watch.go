@@ -147,10 +147,10 @@ func (r *recorder) past(path string, from, to int64, show func(event.Recorded) e
 		return nil
 	}
 	r.mu.Lock()
-	kept, offset, logged := r.kept, r.offsets.before(from), r.log != nil
+	kept, logged := r.kept, r.log != nil
 	r.mu.Unlock()
 	if logged {
-		return readEvents(path, offset, from, to, show)
+		return readEvents(path, from, to, show)
 	}
 	for _, e := range kept {
 		if e.Sequence > from && e.Sequence <= to {

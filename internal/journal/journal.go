@@ -179,7 +179,7 @@ func open(path string, f File, opts Options) (*Journal, OpenReport, error) {
 			if e.Err != nil {
 				return nil
 			}
-			return opts.OnPrepared(e.Line, e.prepared, e.Offset)
+			return opts.OnPrepared(e.Line, e.Prepared, e.Offset)
 		}
 	}
 	if err := p.goOn(opts.From, info.Size()); err != nil {

@@ -115,6 +115,11 @@ func (p *pipeline) read(r io.Reader) {
 func (p *pipeline) decode() {
 	var parser record.Parser
 	for b := range p.work {
+		select {
+		case <-p.stop:
+			continue // nobody waits for it
+		default:
+		}
 		for _, raw := range b.raw {
 			l := parsed{rawLine: raw}
 			l.bytes = nil

@@ -73,6 +73,10 @@ type ReadOptions struct {
 	// Verify hashes the log beside reading it, compares every integrity
 	// checkpoint and fills [Report.Digest].
 	Verify bool
+	// Prepare is for work on a record that needs nothing but the record, such
+	// as decoding its payload: it is called on several goroutines at once and
+	// in any order, and what it returns comes as [Entry.Prepared], in order.
+	Prepare func(line record.Line) any
 }
 
 // Read streams the log at path: fn gets each record line in order with the
@@ -105,7 +109,7 @@ type Entry struct {
 	Size        int64 // in bytes, without the line feed
 	Ended       bool  // a line feed follows
 
-	prepared any // see Options.Prepare
+	Prepared any // what the Prepare of the reading's options returned
 }
 
 // records calls fn for the entries that are records.
@@ -120,7 +124,7 @@ func records(fn func(record.Line, int64) error) func(Entry) error {
 
 // ReadEntries is [ReadFrom] that hands over bad lines, too.
 func ReadEntries(r io.Reader, opts ReadOptions, fn func(Entry) error) (Report, error) {
-	p := pass{fn: fn, maxLine: opts.MaxLine}
+	p := pass{fn: fn, maxLine: opts.MaxLine, prepare: opts.Prepare}
 	if opts.Verify {
 		p.hasher = newHasher()
 	}
@@ -222,7 +226,7 @@ func (p *pass) line(l *parsed) error {
 		r.Tail = &Tail{Offset: l.offset, Size: l.size, Whole: l.object}
 	}
 	where := Diagnostic{Line: l.number, Offset: l.offset, Size: l.size}
-	e := Entry{Line: l.line, Err: l.err, Number: l.number, Offset: l.offset, Size: l.size, Ended: l.ended, prepared: l.prepared}
+	e := Entry{Line: l.line, Err: l.err, Number: l.number, Offset: l.offset, Size: l.size, Ended: l.ended, Prepared: l.prepared}
 	if l.long {
 		e.Err = fmt.Errorf("%d bytes are more than the limit of %d", l.size, p.maxLine)
 	}

@@ -87,25 +87,35 @@ func (h *fakeHost) Loaded(id string) (Session, error) {
 	return s, nil
 }
 
-func (h *fakeHost) Replay(_ context.Context, id string, yield func(event.Recorded) error) (host.Facts, error) {
+func (h *fakeHost) Stored(id string) (host.Facts, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.sessions[id]
+	if s == nil {
+		return host.Facts{}, &host.Refusal{Kind: host.NoSuchSession, SessionID: id, Message: "no such session"}
+	}
+	return s.Facts(), nil
+}
+
+func (h *fakeHost) Replay(_ context.Context, id string, from int64, yield func(event.Recorded) error) error {
 	h.mu.Lock()
 	s := h.sessions[id]
 	h.mu.Unlock()
 	if s == nil {
-		return host.Facts{}, &host.Refusal{Kind: host.NoSuchSession, SessionID: id, Message: "no such session"}
+		return &host.Refusal{Kind: host.NoSuchSession, SessionID: id, Message: "no such session"}
 	}
 	s.mu.Lock()
 	events := append([]event.Recorded{}, s.events...)
 	s.mu.Unlock()
 	for _, e := range events {
-		if e.Sequence == 0 {
+		if e.Sequence <= from {
 			continue
 		}
 		if err := yield(e); err != nil {
-			return s.Facts(), err
+			return err
 		}
 	}
-	return s.Facts(), nil
+	return nil
 }
 
 func (h *fakeHost) Close(context.Context) error {

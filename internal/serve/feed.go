@@ -38,29 +38,38 @@ type feed struct {
 // open folds the session up to a sequence, from the view that was kept when
 // there is one.
 func (f *feed) open(ctx context.Context, until int64) error {
-	v, err := f.conn.opts.Views.Read(f.view.id(), pastOf(ctx, f.session, until), fold.DefaultLimits())
+	v, err := f.conn.opts.Views.Read(f.view.id(), f.view.facts.Path, pastOf(ctx, f.session, until), fold.DefaultLimits())
 	if err != nil {
 		return err
 	}
 	f.view.View, f.kept = v, v.Saved()
-	f.keep()
+	f.keep(keepEvery)
 	return nil
 }
 
-// keepEvery is after how many records a view is worth keeping: folding fewer
-// takes less time than anybody notices.
-const keepEvery = 4096
+// A view is worth keeping after so many records: folding fewer takes less time
+// than anybody notices. At the end of a session, when nobody waits, fewer do.
+const (
+	keepEvery = 4096
+	keepAtEnd = 256
+)
 
-// keep saves the view of a session that came to rest, when much was folded
-// since it was saved last. It is derived: failing costs time, later.
-func (f *feed) keep() {
-	if f.view.Fold().Sequence()-f.kept < keepEvery || f.conn.opts.Ephemeral {
-		return
+// keep saves the view when much was folded since it was saved last, be it in
+// the middle of a turn: the process may be killed at any time.
+func (f *feed) keep(every int64) { f.kept = f.conn.keep(f.view, f.kept, every) }
+
+// keep saves a view that was saved last at a sequence, when it has gone on by
+// so many records, and returns where it is saved now. It is derived: failing
+// costs time, later.
+func (c *conn) keep(v *view, last, every int64) int64 {
+	at := v.Fold().Sequence()
+	if at-last < every || c.opts.Ephemeral {
+		return last
 	}
-	f.kept = f.view.Fold().Sequence()
-	if err := f.conn.opts.Views.Keep(f.view.View); err != nil {
-		f.conn.opts.Note("%v", err)
+	if err := c.opts.Views.Keep(v.View, v.facts.Path); err != nil {
+		c.opts.Note("%v", err)
 	}
+	return at
 }
 
 // rest ends the feed of a session that nobody follows and that does nothing:
@@ -104,6 +113,7 @@ func (f *feed) show(e event.Recorded) error {
 	if !f.flip() && row {
 		f.conn.rowChanged(f.view.row(true))
 	}
+	f.keep(keepEvery)
 	f.moved.Broadcast()
 	return nil
 }
@@ -113,6 +123,7 @@ func (f *feed) end(err error) {
 	f.gate.Lock()
 	defer f.gate.Unlock()
 	f.ended = true
+	f.keep(keepAtEnd)
 	f.moved.Broadcast()
 	if err == nil || errors.Is(err, context.Canceled) {
 		return
@@ -235,7 +246,6 @@ func (f *feed) flip() bool {
 	}
 	f.status, f.flags = status, flags
 	if status == msp.SessionStatusIdle {
-		f.keep()
 		defer f.rest()
 	}
 	p := msp.SessionStatusChangedParams{SessionID: f.view.id(), Status: status, Attention: flags}

@@ -90,7 +90,7 @@ func viewOf(session Session) *view {
 	facts := session.Facts()
 	return &view{
 		View: fold.NewView(facts.SessionID, fold.DefaultLimits()), facts: facts,
-		replay: func(ctx context.Context, show func(event.Recorded) error) error { return session.Watch(ctx, 0, show) },
+		replay: session.Watch,
 	}
 }
 

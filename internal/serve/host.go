@@ -22,9 +22,12 @@ type Host interface {
 	// Loaded is the session that this host has open; a refusal of kind
 	// sessionNotLoaded or sessionNotFound otherwise.
 	Loaded(sessionID string) (Session, error)
-	// Replay shows every event of a stored session in log order, without a
-	// lease and without loading it.
-	Replay(ctx context.Context, sessionID string, yield func(event.Recorded) error) (host.Facts, error)
+	// Stored is what can be said of a stored session without reading it: its id
+	// and the path of its log.
+	Stored(sessionID string) (host.Facts, error)
+	// Replay shows the events of a stored session after the sequence from, in
+	// log order, without a lease and without loading it.
+	Replay(ctx context.Context, sessionID string, from int64, yield func(event.Recorded) error) error
 	// Close cancels what runs, records the end of every session and gives the
 	// leases back.
 	Close(ctx context.Context) error

@@ -241,17 +241,17 @@ func (k *call) seeing(sessionID string, look func(v *view, loaded bool) error) e
 	if no, ok := asRefusal(err); !ok || no.Kind != host.SessionNotLoaded || k.opts.Ephemeral {
 		return err
 	}
-	v := &view{View: fold.NewView(sessionID, fold.DefaultLimits())}
-	v.replay = func(ctx context.Context, show func(event.Recorded) error) error {
-		_, err := k.opts.Host.Replay(ctx, sessionID, show)
+	v := &view{}
+	if v.facts, err = k.opts.Host.Stored(sessionID); err != nil {
 		return err
 	}
-	v.facts, err = k.opts.Host.Replay(k.ctx, sessionID, func(e event.Recorded) error {
-		_, err := v.Apply(e)
-		return err
-	})
-	if err != nil {
+	v.replay = func(ctx context.Context, from int64, show func(event.Recorded) error) error {
+		return k.opts.Host.Replay(ctx, sessionID, from, show)
+	}
+	log := func(from int64, yield func(event.Recorded) error) error { return v.replay(k.ctx, from, yield) }
+	if v.View, err = k.opts.Views.Read(sessionID, v.facts.Path, log, fold.DefaultLimits()); err != nil {
 		return err
 	}
+	k.keep(v, v.Saved(), keepEvery)
 	return look(v, false)
 }

@@ -16,8 +16,8 @@ import (
 type view struct {
 	*fold.View
 	facts host.Facts
-	// replay shows the kept events of the session from the first one on.
-	replay func(ctx context.Context, show func(event.Recorded) error) error
+	// replay shows the kept events of the session after a sequence.
+	replay func(ctx context.Context, from int64, show func(event.Recorded) error) error
 }
 
 func (v *view) id() string { return v.facts.SessionID }
@@ -33,12 +33,15 @@ func (v *view) row(loaded bool) msp.Session {
 }
 
 // log is the view's log up to where the view stands.
-func (v *view) log(ctx context.Context) fold.Log {
+func (v *view) log(ctx context.Context) fold.LogFrom {
 	until := v.Fold().Sequence()
-	return func(yield func(event.Recorded) error) error {
-		err := v.replay(ctx, func(e event.Recorded) error {
+	return func(from int64, yield func(event.Recorded) error) error {
+		if from >= until {
+			return nil
+		}
+		err := v.replay(ctx, from, func(e event.Recorded) error {
 			if e.Sequence == 0 {
-				return nil
+				return nil // shown while it happened: its fate is still to come
 			}
 			if e.Sequence > until {
 				return errReached

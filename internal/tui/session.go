@@ -111,8 +111,12 @@ func (u *ui) load(s Session) {
 	})
 }
 
+// readItems is how many of the newest items are read: those that are shown, and
+// calls that can be opened.
+const readItems = 80
+
 func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
-	l := loaded{aside: newAside()}
+	var l loaded
 	log := func(from int64, yield func(event.Recorded) error) error {
 		if from >= head {
 			return nil
@@ -121,7 +125,6 @@ func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
 			if r.Sequence == 0 {
 				return nil // shown while it happened: its fate is still to come
 			}
-			l.aside.beside(r)
 			if err := yield(r); err != nil {
 				return err
 			}
@@ -135,21 +138,28 @@ func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
 		}
 		return err
 	}
+	facts := s.Facts()
 	var err error
-	if l.view, err = u.Views.Read(s.Facts().SessionID, log, session.DefaultLimits()); err != nil {
+	if l.view, err = u.Views.Read(facts.SessionID, facts.Path, log, session.DefaultLimits()); err != nil {
 		return l, err
 	}
-	past, err := l.view.History(session.HistoryRequest{Preference: msp.HistoryPreferenceSnapshot})
-	if err != nil {
+	var from int64
+	if l.items, from, err = l.view.Recent(readItems, msp.ItemKindUserMessage); err != nil {
 		return l, err
 	}
-	switch {
-	case past.Snapshot != nil:
-		l.items = past.Snapshot.State.Items
-	case past.Items != nil:
-		l.items = *past.Items
+	// What the view leaves out is read for what is shown, and for more only
+	// when the permissions in force were said before that.
+	for _, from := range []int64{from - 1, 0} {
+		l.aside = newAside()
+		err = log(from, func(r event.Recorded) error {
+			l.aside.beside(r)
+			return nil
+		})
+		if err != nil || l.aside.profile != nil || from <= 0 {
+			break
+		}
 	}
-	return l, nil
+	return l, err
 }
 
 // watch follows the session from where it was read to.
@@ -190,7 +200,7 @@ func (u *ui) keepView() {
 	if u.session == nil || u.session.Facts().Path == "" || v.fold.Sequence()-v.view.Saved() < keptFrom {
 		return
 	}
-	if err := u.Views.Keep(v.view); err != nil {
+	if err := u.Views.Keep(v.view, u.session.Facts().Path); err != nil {
 		u.say(text.Warn, err.Error())
 	}
 }

@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/view/session"
@@ -33,15 +34,20 @@ func ExampleCache() {
 		}
 		return nil
 	}
+	path := filepath.Join(dir, "session.jsonl") // which the host writes
+	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
 	cache := session.Cache{Dir: dir}
 	for range 2 {
 		reads = 0
-		v, err := cache.Read(id, since, session.DefaultLimits())
+		v, err := cache.Read(id, path, since, session.DefaultLimits())
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
-		if err := cache.Keep(v); err != nil {
+		if err := cache.Keep(v, path); err != nil {
 			fmt.Println(err)
 			return
 		}

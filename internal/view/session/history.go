@@ -1,7 +1,10 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/openmuse/muse/internal/msp"
 )
@@ -27,32 +30,37 @@ func (v *View) History(q HistoryRequest) (msp.SessionHistory, error) {
 	case q.Exclude:
 		return none(msp.HistoryNoneReasonExcluded), nil
 	}
-	items, err := v.items()
-	if err != nil {
-		return msp.SessionHistory{}, err
-	}
+	items := v.items()
 	room := v.limits.Answer
 	anchored := q.Preference == msp.HistoryPreferenceAnchored || q.Preference == msp.HistoryPreferenceAuto || q.Preference == ""
 	if b := v.fold.s.Boundary; anchored && b > 0 && b >= v.gone {
 		after := items.after(b)
 		if after.size() <= room {
-			s := v.snapshot(after.list())
+			s, err := v.snapshot(after)
+			if err != nil {
+				return msp.SessionHistory{}, err
+			}
 			s.Anchor = &msp.SnapshotAnchor{BoundaryCursor: Cursor(v.fold.s.Session, b), SummarizedThrough: v.fold.s.Summarised}
 			return msp.SessionHistory{Mode: msp.HistoryModeAnchoredSnapshot, Snapshot: s}, nil
 		}
 	}
 	if v.Whole() && items.size() <= room {
 		if q.Preference != msp.HistoryPreferenceSnapshot {
-			list := items.list()
-			return msp.SessionHistory{Mode: msp.HistoryModeInline, Items: &list}, nil
+			list, err := items.list()
+			return msp.SessionHistory{Mode: msp.HistoryModeInline, Items: &list}, err
 		}
-		return msp.SessionHistory{Mode: msp.HistoryModeSnapshot, Snapshot: v.snapshot(items.list())}, nil
+		s, err := v.snapshot(items)
+		return msp.SessionHistory{Mode: msp.HistoryModeSnapshot, Snapshot: s}, err
 	}
-	items = items.elided(room)
+	items, err := items.elided(room)
+	if err != nil {
+		return msp.SessionHistory{}, err
+	}
 	if len(items) == 0 {
 		return none(msp.HistoryNoneReasonHistoryBudget), nil
 	}
-	return msp.SessionHistory{Mode: msp.HistoryModeSnapshot, Snapshot: v.snapshot(items.list())}, nil
+	s, err := v.snapshot(items)
+	return msp.SessionHistory{Mode: msp.HistoryModeSnapshot, Snapshot: s}, err
 }
 
 func none(why msp.HistoryNoneReason) msp.SessionHistory {
@@ -60,64 +68,76 @@ func none(why msp.HistoryNoneReason) msp.SessionHistory {
 }
 
 // Snapshot is the view at its head with every item that is in memory.
-func (v *View) Snapshot() (*msp.ViewSnapshot, error) {
-	items, err := v.items()
+func (v *View) Snapshot() (*msp.ViewSnapshot, error) { return v.snapshot(v.items()) }
+
+func (v *View) snapshot(items holding) (*msp.ViewSnapshot, error) {
+	list, err := items.list()
 	if err != nil {
 		return nil, err
 	}
-	return v.snapshot(items.list()), nil
-}
-
-func (v *View) snapshot(items []msp.Item) *msp.ViewSnapshot {
 	s := &msp.ViewSnapshot{SchemaVersion: snapshotSchema, State: v.fold.State(), ViewCursor: v.fold.Cursor()}
-	s.State.Items = items
-	return s
+	s.State.Items = list
+	return s, nil
 }
 
-// held is an item at its newest revision, and where that was said.
+// held is an item at its newest revision, and where that was said. item is nil
+// as long as nobody needed more than that.
 type held struct {
-	item   msp.Item
-	number int64
-	bytes  int
+	id       string
+	kind     msp.ItemKind
+	revision int64
+	raw      jsontext.Value // params that show the item
+	item     *msp.Item
+	first    int64 // number of the notification that showed it first
+	number   int64
+	bytes    int
 }
 
 type holding []held
 
 // items are the items of the window in the order in which they were first
 // shown; those in progress hold what was shown of them so far.
-func (v *View) items() (holding, error) {
+func (v *View) items() holding {
 	var out holding
 	place := map[string]int{}
 	put := func(h held) {
-		if i, ok := place[h.item.ItemID]; ok {
-			if h.item.Revision >= out[i].item.Revision {
+		if i, ok := place[h.id]; ok {
+			if h.revision >= out[i].revision {
+				h.first = out[i].first
 				out[i] = h
 			}
 			return
 		}
-		place[h.item.ItemID] = len(out)
+		place[h.id] = len(out)
 		out = append(out, h)
 	}
 	for _, k := range v.window() {
-		switch k.Method {
-		case msp.NoteItemStarted, msp.NoteItemUpdated, msp.NoteItemCompleted:
-		default:
-			continue
+		if k.Item != "" {
+			put(held{
+				id: k.Item, kind: msp.ItemKind(k.Kind), revision: k.Revision, raw: k.Params, first: k.Number, number: k.Number, bytes: len(k.Params),
+			})
 		}
-		var p struct {
-			Item msp.Item `json:"item"`
-		}
-		if err := json.Unmarshal(k.Params, &p); err != nil {
-			return nil, err
-		}
-		put(held{p.Item, k.Number, len(k.Params)})
 	}
-	for _, item := range v.fold.openItems() {
-		number := v.fold.s.Last
-		size := 512 + len(item.Args) + len(deref(item.VisibleOutput)) + len(deref(item.Text))
-		put(held{item, number, size})
+	for _, o := range v.fold.openItems() {
+		size := 512 + len(o.Item.Args) + len(deref(o.Item.VisibleOutput)) + len(deref(o.Item.Text))
+		put(held{
+			id: o.Item.ItemID, kind: o.Item.Kind, revision: o.Item.Revision, item: &o.Item,
+			first: o.First.Sequence * Stride, number: v.fold.s.Last, bytes: size,
+		})
 	}
-	return out, nil
+	return out
+}
+
+// decoded is the item itself.
+func (h held) decoded() (msp.Item, error) {
+	if h.item != nil {
+		return *h.item, nil
+	}
+	var p struct {
+		Item msp.Item `json:"item"`
+	}
+	err := json.Unmarshal(h.raw, &p)
+	return p.Item, err
 }
 
 // after are the items that ended after number, or have not ended.
@@ -139,29 +159,59 @@ func (h holding) size() int {
 	return n
 }
 
-func (h holding) list() []msp.Item {
+func (h holding) list() ([]msp.Item, error) {
 	out := make([]msp.Item, 0, len(h))
 	for _, i := range h {
-		out = append(out, i.item)
+		item, err := i.decoded()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
 	}
-	return out
+	return out, nil
 }
 
 // elided fits the items into room: outputs that are kept in a file go first,
 // then the oldest items.
-func (h holding) elided(room int) holding {
-	out := make(holding, 0, len(h))
-	for _, i := range h {
-		if i.item.OutputRef != nil && i.item.VisibleOutput != nil {
-			i.bytes -= len(*i.item.VisibleOutput)
-			i.item.VisibleOutput, i.item.Truncated = nil, true
+func (h holding) elided(room int) (holding, error) {
+	n := 0
+	at := len(h)
+	out := slices.Clone(h)
+	for ; at > 0; at-- {
+		i := &out[at-1]
+		item, err := i.decoded()
+		if err != nil {
+			return nil, err
 		}
-		out = append(out, i)
+		if item.OutputRef != nil && item.VisibleOutput != nil {
+			i.bytes -= len(*item.VisibleOutput)
+			item.VisibleOutput, item.Truncated = nil, true
+		}
+		i.item = &item
+		if n += i.bytes; n > room {
+			break
+		}
 	}
-	n := out.size()
-	for len(out) > 0 && n > room {
-		n -= out[0].bytes
-		out = out[1:]
+	return out[at:], nil
+}
+
+// Recent is the end of the history for somebody who shows no more than that:
+// the newest last items of the window, and of the ones before them those of the
+// given kinds, in the order in which they were first shown. from is the oldest
+// record that any of the newest last ones came from, so that what else the log
+// says of them can be read; 0 without items.
+func (v *View) Recent(last int, kinds ...msp.ItemKind) (items []msp.Item, from int64, err error) {
+	all := v.items()
+	newest := max(0, len(all)-last)
+	var out holding
+	for n, h := range all {
+		if n >= newest || slices.Contains(kinds, h.kind) {
+			out = append(out, h)
+		}
+		if at := Sequence(h.first); n >= newest && (from == 0 || at < from) {
+			from = at
+		}
 	}
-	return out
+	items, err = out.list()
+	return items, from, err
 }

@@ -79,14 +79,14 @@ func (v *View) Page(p msp.ViewPageParams) (msp.ViewPageResult, error) {
 // PageLog answers view/page by folding the log again: it keeps no more than the
 // page in memory. at is the fold of the session up to now, which knows its
 // cursors and boundaries.
-func PageLog(at *Fold, log Log, p msp.ViewPageParams, limits Limits) (msp.ViewPageResult, error) {
+func PageLog(at *Fold, log LogFrom, p msp.ViewPageParams, limits Limits) (msp.ViewPageResult, error) {
 	q, err := resolve(at, p)
 	if err != nil {
 		return msp.ViewPageResult{}, err
 	}
 	c := collector{session: at.s.Session, request: q, room: limits.orDefault().Answer}
 	f := New(at.s.Session)
-	err = log(func(r event.Recorded) error {
+	err = log(0, func(r event.Recorded) error {
 		if r.Sequence > at.s.Sequence {
 			return errEnough // what came meanwhile is for the next page
 		}

@@ -33,9 +33,12 @@ func viewOf(t *testing.T, s *script, l Limits) *View {
 	return v
 }
 
-func logOf(s *script) Log {
-	return func(yield func(event.Recorded) error) error {
+func logOf(s *script) LogFrom {
+	return func(from int64, yield func(event.Recorded) error) error {
 		for _, r := range s.durable() {
+			if r.Sequence <= from {
+				continue
+			}
 			if err := yield(r); err != nil {
 				return err
 			}

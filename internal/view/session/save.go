@@ -1,66 +1,160 @@
 package session
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"hash/crc32"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/openmuse/muse/internal/event"
 )
 
-// savedVersion changes with every change of what a record says to viewers or of
-// what a fold remembers.
-const savedVersion = 1
+// savedVersion changes with every change of what a record says to viewers, of
+// what a fold remembers and of the form below.
+const savedVersion = 2
 
+// savedMagic begins a saved view. After it come the CRC-32C of everything that
+// follows, the fold as JSON, and the window entry by entry, each text with its
+// length before it: the window is large, and reading it must cost no more than
+// reading its bytes.
+var savedMagic = fmt.Sprintf("openmuse view %d\n", savedVersion)
+
+// saved is a fold as it is written down.
 type saved struct {
-	Version int    `json:"version"`
-	State   state  `json:"state"`
-	Gone    int64  `json:"gone,omitzero"`
-	Kept    []Kept `json:"kept,omitzero"`
+	State state   `json:"state"`
+	Gone  int64   `json:"gone,omitzero"`
+	Kept  int     `json:"kept"` // entries that follow
+	Log   imprint `json:"log,omitzero"`
 }
 
 // ErrSaved is returned for a saved fold that this build cannot go on from; the
 // log has to be folded from its beginning.
 var ErrSaved = errors.New("the saved view is of another build or damaged")
 
+// sumTable is the polynomial of the checksum, which most processors know.
+func sumTable() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+
 // Save writes down the view, so that a long log need not be folded again. The
 // form is ours and may be thrown away at any time.
-func (v *View) Save() ([]byte, error) {
-	f := v.fold
-	out, err := json.Marshal(saved{savedVersion, f.s, v.gone, v.window()}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+func (v *View) Save() ([]byte, error) { return v.save(imprint{}) }
+
+func (v *View) save(log imprint) ([]byte, error) {
+	f, window := v.fold, v.window()
+	state, err := json.Marshal(saved{f.s, v.gone, len(window), log}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("save the view of session %s: %w", f.s.Session, err)
 	}
+	out := make([]byte, 0, len(savedMagic)+len(state)+v.bytes+len(window)*160+64)
+	out = append(out, savedMagic...)
+	sum := len(out)
+	out = append(out, 0, 0, 0, 0)
+	out = appendText(out, state)
+	for i := range window {
+		k := &window[i]
+		out = appendText(out, k.Method)
+		out = appendText(out, k.Item)
+		out = appendText(out, k.Kind)
+		out = binary.AppendVarint(out, k.Revision)
+		out = binary.AppendVarint(out, k.Number)
+		out = binary.AppendVarint(out, k.At)
+		out = appendText(out, k.Params)
+	}
+	binary.BigEndian.PutUint32(out[sum:], crc32.Checksum(out[sum+4:], sumTable()))
 	return out, nil
 }
 
-// Restore is a view as it was saved. Records after [Fold.Sequence] continue it.
-func Restore(data []byte, limits Limits) (*View, error) {
-	var in saved
-	if err := json.Unmarshal(data, &in); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrSaved, err)
-	}
-	f, err := in.fold()
-	if err != nil {
-		return nil, err
-	}
-	v := &View{fold: f, limits: limits.orDefault(), gone: in.Gone, kept: in.Kept}
-	for _, k := range v.kept {
-		v.bytes += len(k.Params)
-	}
-	v.shrink()
-	return v, nil
+func appendText[T ~string | ~[]byte](b []byte, s T) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-func (in saved) fold() (*Fold, error) {
-	if in.Version != savedVersion || in.State.Session == "" {
-		return nil, fmt.Errorf("%w: version %d", ErrSaved, in.Version)
+// leastEntry is how many bytes an entry has at least, one for each member.
+const leastEntry = 7
+
+// unpack takes a saved view apart. The entries share the memory of data.
+func unpack(data []byte) (in saved, kept []Kept, err error) {
+	bad := func(what string) (saved, []Kept, error) { return saved{}, nil, fmt.Errorf("%w: %s", ErrSaved, what) }
+	rest, ok := bytes.CutPrefix(data, []byte(savedMagic))
+	if !ok || len(rest) < 4 {
+		return bad("another form")
 	}
+	if crc32.Checksum(rest[4:], sumTable()) != binary.BigEndian.Uint32(rest) {
+		return bad("the checksum is another one")
+	}
+	r := unpacker{rest: rest[4:]}
+	if err := json.Unmarshal(r.text(), &in); err != nil {
+		return saved{}, nil, fmt.Errorf("%w: %w", ErrSaved, err)
+	}
+	if in.Kept < 0 || in.Kept > len(r.rest)/leastEntry {
+		return bad("more entries than there is room for")
+	}
+	kept = make([]Kept, in.Kept)
+	for i := range kept {
+		kept[i] = Kept{
+			Method: string(r.text()), Item: string(r.text()), Kind: string(r.text()),
+			Revision: r.number(), Number: r.number(), At: r.number(), Params: jsontext.Value(r.text()),
+		}
+	}
+	if r.short || len(r.rest) > 0 {
+		return bad("it has another length")
+	}
+	return in, kept, nil
+}
+
+// unpacker reads what appendText and AppendVarint wrote. short says that there
+// was less than that.
+type unpacker struct {
+	rest  []byte
+	short bool
+}
+
+func (r *unpacker) text() []byte {
+	n, used := binary.Uvarint(r.rest)
+	if used <= 0 || n > uint64(len(r.rest)-used) {
+		r.short, r.rest = true, nil
+		return nil
+	}
+	end := used + int(n)
+	out := r.rest[used:end:end]
+	r.rest = r.rest[end:]
+	return out
+}
+
+func (r *unpacker) number() int64 {
+	n, used := binary.Varint(r.rest)
+	if used <= 0 {
+		r.short, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[used:]
+	return n
+}
+
+// Restore is a view as it was saved. Records after [Fold.Sequence] continue it.
+// The view goes on using the memory of data.
+func Restore(data []byte, limits Limits) (*View, error) {
+	v, _, err := restore(data, limits)
+	return v, err
+}
+
+func restore(data []byte, limits Limits) (*View, imprint, error) {
+	in, kept, err := unpack(data)
+	if err != nil {
+		return nil, imprint{}, err
+	}
+	if in.State.Session == "" {
+		return nil, imprint{}, fmt.Errorf("%w: it is of no session", ErrSaved)
+	}
+	v := &View{fold: in.fold(), limits: limits.orDefault(), gone: in.Gone, kept: kept}
+	for i := range v.kept {
+		v.bytes += len(v.kept[i].Params)
+	}
+	v.shrink()
+	return v, in.Log, nil
+}
+
+func (in saved) fold() *Fold {
 	f := New(in.State.Session)
 	fresh := f.s
 	f.s = in.State
@@ -81,13 +175,14 @@ func (in saved) fold() (*Fold, error) {
 		f.s.BoundaryMark = fresh.BoundaryMark
 	}
 	f.forgetLive()
-	return f, nil
+	return f
 }
 
 // forgetLive drops what was on its way when the view was saved: whoever goes on
 // has not shown it.
 func (f *Fold) forgetLive() {
 	f.s.Reply = nil
+	f.s.Last, f.s.Sequence = f.s.Head, f.s.Record.Sequence
 	quiet := func(o *open) {
 		if o != nil {
 			o.Item.VisibleOutput, o.Seen, o.Holed = nil, 0, false
@@ -99,126 +194,4 @@ func (f *Fold) forgetLive() {
 	for _, o := range f.s.Shells {
 		quiet(o)
 	}
-}
-
-// Cache keeps saved views in a directory, one below it for each session. All of
-// it may be deleted at any time; what is missing, of another build or of
-// another log is folded again.
-type Cache struct {
-	// Dir is the directory of all sessions' views (seed 000, Data root:
-	// sessions/.msp-view-v1). "" keeps nothing.
-	Dir string
-}
-
-const cacheFile = "view.json"
-
-// Saved is the newest record of which a cache holds the view, 0 when none does.
-func (v *View) Saved() int64 { return v.saved }
-
-// Keep saves a view.
-func (c Cache) Keep(v *View) error {
-	if c.Dir == "" {
-		return nil
-	}
-	data, err := v.Save()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(c.Dir, v.fold.s.Session)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("keep the view of session %s: %w", v.fold.s.Session, err)
-	}
-	tmp, err := os.CreateTemp(dir, cacheFile+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("keep the view of session %s: %w", v.fold.s.Session, err)
-	}
-	_, err = tmp.Write(data)
-	if closeErr := tmp.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), filepath.Join(dir, cacheFile))
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("keep the view of session %s: %w", v.fold.s.Session, err), os.Remove(tmp.Name()))
-	}
-	v.saved = v.fold.s.Sequence
-	return nil
-}
-
-// load is the kept view of a session, nil when there is none that is of use.
-func (c Cache) load(sessionID string, limits Limits) *View {
-	if c.Dir == "" || !filepath.IsLocal(sessionID) {
-		return nil
-	}
-	data, err := os.ReadFile(filepath.Join(c.Dir, sessionID, cacheFile))
-	if err != nil {
-		return nil // a cache that cannot be read is no cache
-	}
-	v, err := Restore(data, limits)
-	if err != nil || v.fold.s.Session != sessionID {
-		return nil
-	}
-	return v
-}
-
-// LogFrom replays the kept events of a session after the sequence from, in log
-// order. It returns yield's error.
-type LogFrom func(from int64, yield func(event.Recorded) error) error
-
-// Read is the view of a session's log: the kept one brought up to date, or one
-// that is folded from the beginning. A kept view is of use when the record it
-// ends with is still in its place.
-func (c Cache) Read(sessionID string, log LogFrom, limits Limits) (*View, error) {
-	if v := c.load(sessionID, limits); v != nil {
-		at := v.fold.s.Sequence
-		ok, err := v.goOn(log)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			v.saved = at
-			return v, nil
-		}
-	}
-	return ReadLog(sessionID, func(yield func(event.Recorded) error) error { return log(0, yield) }, limits)
-}
-
-var errOtherLog = errors.New("the log is another one")
-
-// goOn applies what came after the view was saved; false when the view is not
-// of this log.
-func (v *View) goOn(log LogFrom) (bool, error) {
-	end := v.fold.s.Record
-	if end.Sequence == 0 {
-		return false, nil
-	}
-	found := false
-	err := log(end.Sequence-1, func(r event.Recorded) error {
-		if !found {
-			if r.Sequence != end.Sequence || r.ID != end.ID {
-				return errOtherLog
-			}
-			found = true
-			return nil
-		}
-		_, err := v.Apply(r)
-		return err
-	})
-	if errors.Is(err, errOtherLog) {
-		return false, nil
-	}
-	return found, err
-}
-
-// Forget throws the kept view of a session away.
-func (c Cache) Forget(sessionID string) error {
-	if c.Dir == "" || !filepath.IsLocal(sessionID) {
-		return nil
-	}
-	err := os.Remove(filepath.Join(c.Dir, sessionID, cacheFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }

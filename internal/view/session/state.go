@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/openmuse/muse/internal/msp"
 )
@@ -196,7 +198,7 @@ func (f *Fold) State() msp.SnapshotState {
 
 // openItems are the items in progress, in the order in which they were shown,
 // with what has been shown of their text and output so far.
-func (f *Fold) openItems() []msp.Item {
+func (f *Fold) openItems() []*open {
 	var all []*open
 	for _, c := range f.s.Calls {
 		if c.Open != nil {
@@ -210,17 +212,10 @@ func (f *Fold) openItems() []msp.Item {
 		all = append(all, f.s.Compaction)
 	}
 	slices.SortFunc(all, func(a, b *open) int {
-		if a.First.Sequence != b.First.Sequence {
-			return int(min(1, max(-1, a.First.Sequence-b.First.Sequence)))
-		}
-		return int(min(1, max(-1, int64(len(a.Item.ItemID)-len(b.Item.ItemID)))))
+		return cmp.Or(cmp.Compare(a.First.Sequence, b.First.Sequence), strings.Compare(a.Item.ItemID, b.Item.ItemID))
 	})
-	var out []msp.Item
-	for _, o := range all {
-		out = append(out, o.Item)
-	}
 	if m := f.s.Reply; m != nil && m.Opened {
-		out = append(out, m.item())
+		all = append(all, &open{Item: m.item(), First: f.s.Record})
 	}
-	return out
+	return all
 }

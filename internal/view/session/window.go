@@ -13,10 +13,14 @@ import (
 
 // Kept is a durable notification in its encoded form.
 type Kept struct {
-	Method string         `json:"method"`
-	Params jsontext.Value `json:"params"`
-	Number int64          `json:"number"`
-	At     int64          `json:"at"` // µs, of the record
+	Method string
+	Params jsontext.Value
+	Number int64
+	At     int64 // µs, of the record
+	// Item, Kind and Revision are those of the item that the notification
+	// shows, so that finding one does not take decoding all; "" for others.
+	Item, Kind string
+	Revision   int64
 }
 
 // Keep encodes a notification.
@@ -26,7 +30,24 @@ func (n Note) Keep() (Kept, error) {
 	if err != nil {
 		return Kept{}, fmt.Errorf("encode %s: %w", n.Method, err)
 	}
-	return Kept{Method: n.Method, Params: raw, Number: n.Number, At: n.At}, nil
+	k := Kept{Method: n.Method, Params: raw, Number: n.Number, At: n.At}
+	if i := n.item(); i != nil {
+		k.Item, k.Kind, k.Revision = i.ItemID, string(i.Kind), i.Revision
+	}
+	return k, nil
+}
+
+// item is the item that the notification shows, nil for none.
+func (n Note) item() *msp.Item {
+	switch p := n.Params.(type) {
+	case *msp.ItemStartedParams:
+		return &p.Item
+	case *msp.ItemUpdatedParams:
+		return &p.Item
+	case *msp.ItemCompletedParams:
+		return &p.Item
+	}
+	return nil
 }
 
 // Limits bound a view's memory and what one answer may hold.
@@ -166,14 +187,14 @@ func (v *View) After(number int64) ([]Kept, error) {
 	return nil, nil
 }
 
-// Log replays a session's events from the first one, in log order. It returns
-// yield's error.
-type Log func(yield func(event.Recorded) error) error
+// LogFrom replays the kept events of a session after the sequence from, in log
+// order. It returns yield's error.
+type LogFrom func(from int64, yield func(event.Recorded) error) error
 
 // ReadLog folds a whole log.
-func ReadLog(sessionID string, log Log, limits Limits) (*View, error) {
+func ReadLog(sessionID string, log LogFrom, limits Limits) (*View, error) {
 	v := NewView(sessionID, limits)
-	err := log(func(r event.Recorded) error {
+	err := log(0, func(r event.Recorded) error {
 		_, err := v.Apply(r)
 		return err
 	})
@@ -185,9 +206,9 @@ func ReadLog(sessionID string, log Log, limits Limits) (*View, error) {
 
 // LogAfter yields every durable notification of a log after number, oldest
 // first. It returns yield's error.
-func LogAfter(sessionID string, log Log, number int64, yield func(Kept) error) error {
+func LogAfter(sessionID string, log LogFrom, number int64, yield func(Kept) error) error {
 	f := New(sessionID)
-	return log(func(r event.Recorded) error {
+	return log(0, func(r event.Recorded) error {
 		for _, n := range f.Apply(r) {
 			if n.Live || n.Number <= number {
 				continue
