@@ -172,7 +172,8 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 	if err = r.looks(&o); err != nil {
 		return err
 	}
-	o.SignIn = r.signIn()
+	o.NoWrite = r.opts.disableWrite
+	o.SignIn, o.Rules, o.KeptRules = r.signIn(), r.rulebook, r.keptRules
 	if missing := r.setup.loggedOut; missing != nil && o.Plain {
 		o.Faults = append(o.Faults, keyHelp(missing))
 	}

@@ -535,3 +535,71 @@ func TestTUIDraftSurvives(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestTUIRules: what is in force is listed with its origin, and an answer that
+// was kept can be taken back.
+func TestTUIRules(t *testing.T) {
+	home, ws := place(t)
+	if err := os.WriteFile(filepath.Join(ws, "AGENTS.md"), []byte("Be brief.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(home, ".config", "muse")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(`{"schema_version":1,"permissions":{"rules":[{"prefix":["git","push"],"verdict":"deny","reason":"not from here"}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := script(t, home, `{"tool_calls":[{"name":"bash","args":{"command":"git frobnicate now"}}]},{"tool_calls":[{"name":"bash","args":{"command":"python3 -c 1"}}]},{"text":"Done."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--disable-sandbox", "--trust-workspace", "go")
+	p.seen("Always allow in this workspace")
+	p.gone("keys are taken in a moment")
+	p.keys("3")
+	p.seen("python3 -c 1")
+	p.gone("keys are taken in a moment")
+	p.keys("2")
+	p.until("Done.")
+	p.seen("ask for something")
+	p.ask("/rules")
+	p.until("AGENTS.md")
+	p.until("deny git push …")
+	p.until("not from here")
+	p.until("approvals.json")
+	p.until("your answer, for this session")
+	p.ask("/rules remove")
+	p.seen("Take back")
+	p.keys("frobnicate\r")
+	p.until("taken back: allow git frobnicate")
+	p.leave()
+	data, err := os.ReadFile(filepath.Join(dir, "approvals.json"))
+	if err != nil || strings.Contains(string(data), "frobnicate") {
+		t.Errorf("approvals.json holds %s, %v", data, err)
+	}
+}
+
+// TestTUIInit: /init is an ordinary turn that is shown as what was typed.
+func TestTUIInit(t *testing.T) {
+	home, ws := place(t)
+	model := script(t, home, `{"tool_calls":[{"name":"write_file","args":{"path":"AGENTS.md","content":"# Notes\n"}}]},{"text":"I wrote AGENTS.md."}`)
+	p := openTerminal(t, home, ws, "--provider", "script", "--script", model, "--trust-workspace", "--disable-approval")
+	p.seen("ask for something")
+	p.ask("/init")
+	p.until("I wrote AGENTS.md.")
+	p.seen("ask for something")
+	p.leave()
+	if s := p.vt.Text(); strings.Contains(s, "coding agent has to know before") || strings.Count(s, "› /init") != 1 {
+		t.Errorf("the turn is not shown as it was typed:\n%s", s)
+	}
+	if data, err := os.ReadFile(filepath.Join(ws, "AGENTS.md")); err != nil || string(data) != "# Notes\n" {
+		t.Errorf("AGENTS.md holds %q, %v", data, err)
+	}
+	if log := readLog(t, home); !strings.Contains(log, "coding agent has to know before") {
+		t.Error("the log does not hold what the agent was told")
+	}
+	q := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace", "--disable-write")
+	q.seen("ask for something")
+	q.keys("/init")
+	q.seen("› /init")
+	q.keys("\r")
+	q.seen("there is no command /init")
+}

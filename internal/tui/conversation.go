@@ -129,7 +129,8 @@ func (v *aside) beside(r event.Recorded) {
 			ID     string `json:"pending_action_id"`
 			Reason string `json:"openmuse_reason"`
 		}
-		if b.Kind == "requested" && json.Unmarshal(b.Fields, &held) == nil {
+		// Each stage of a line has its own reason.
+		if (b.Kind == "requested" || b.Kind == "requirement_decided") && json.Unmarshal(b.Fields, &held) == nil {
 			v.reasons[held.ID] = held.Reason
 		}
 	}
@@ -158,6 +159,7 @@ func (v *conversation) note(n session.Note) {
 		v.itemCompleted(p.Item, at)
 	case *msp.ApprovalResolvedParams:
 		delete(v.reasons, p.ApprovalID)
+		v.granted(p)
 		v.resolved(p)
 	case *msp.SessionModelRouteUnservedParams:
 		v.remark(text.Warn, "the model "+p.ModelID+" is not served; going on with what is installed")

@@ -114,6 +114,12 @@ type Options struct {
 	Trust func() (*TrustQuestion, error)
 	// SignIn sets up a model; nil where that cannot be done.
 	SignIn *SignIn
+	// Rules are the rules in force, without those of the session.
+	Rules func(ctx context.Context) (Rulebook, error)
+	// KeptRules are those of them that answers kept, and that can be forgotten.
+	KeptRules func() ([]Kept, error)
+	// NoWrite says that the agent has no tools that write files.
+	NoWrite bool
 	// Remarks is told when there is something to tell a person from elsewhere;
 	// TakeRemarks is what it is, a line each.
 	Remarks     <-chan struct{}

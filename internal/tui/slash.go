@@ -47,6 +47,7 @@ func commands() []command {
 		{"fork", "", false, "go on in a copy of the session", kept, func(u *ui, _ string) { u.fork() }},
 		{"goal", "[set TEXT|clear|pause|resume]", false, "what the session works towards", always, (*ui).goal},
 		{"help", "", false, "commands and keys", always, func(u *ui, _ string) { u.help() }},
+		{"init", "", false, "have the agent write AGENTS.md, what an agent has to know here", func(u *ui) bool { return !u.NoWrite }, func(u *ui, _ string) { u.initialise() }},
 		{"keymap", "", false, "all keys and what they do", always, func(u *ui, _ string) { u.keys() }},
 		{"login", "", false, "set up a model: a key, or a server of your own", canSignIn, func(u *ui, _ string) { u.login() }},
 		{"logout", "", false, "forget the key of the service in use", canSignIn, func(u *ui, _ string) { u.logout() }},
@@ -57,6 +58,7 @@ func commands() []command {
 		{"quit", "", false, "leave", always, func(u *ui, _ string) { u.quit() }},
 		{"resume", "[NAME]", false, "go on with another session", func(u *ui) bool { return u.Stored != nil }, (*ui).resume},
 		{"rewind", "", false, "go back to before a prompt, with files or without", kept, func(u *ui, _ string) { u.rewind() }},
+		{"rules", "[remove]", false, "rules in force and where they come from", func(u *ui) bool { return u.Rules != nil }, (*ui).rules},
 		{"status", "", false, "session, model, access, use", always, func(u *ui, _ string) { u.status() }},
 		{"stop", "", false, "stop everything that runs", always, func(u *ui, _ string) { u.stopAll() }},
 		{"tasks", "", false, "what runs", always, func(u *ui, _ string) { u.tasks() }},
@@ -74,7 +76,9 @@ func commandNamed(name string) command {
 		name = "model"
 	case "cost", "context":
 		name = "usage"
-	case "ps":
+	case "memory":
+		name = "rules"
+	case "ps", "ts":
 		name = "tasks"
 	}
 	for _, c := range commands() {

@@ -64,7 +64,8 @@ type ui struct {
 	access     string // in plain mode: what was said of what the agent may do
 	running    bool   // in plain mode: it was said that a turn runs
 	sent       map[string]outgoing
-	pictures   []attached // of the draft
+	grants     map[string][]grant // answers that hold for the session, by session
+	pictures   []attached         // of the draft
 	// pictureCount numbers pictures, so that no two of a session are named alike.
 	pictureCount int
 	reading      bool      // the clipboard
@@ -315,8 +316,9 @@ func (u *ui) out(lines ...text.Line) {
 
 // say prints a remark of the UI itself.
 func (u *ui) say(style text.Style, s string) {
+	w, _ := u.screen.Size()
 	for _, l := range text.Lines(style, s) {
-		u.out(append(text.Line{{Text: "  "}}, l...))
+		u.out(text.Wrap(append(text.Line{{Text: "  "}}, l...), w, text.Of(0, "  "))...)
 	}
 }
 
