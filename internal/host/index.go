@@ -18,11 +18,11 @@ const indexedFrom = 8 << 20
 
 // indexGrowth is after how many bytes more a live session brings its index up
 // to date beside its work.
-const indexGrowth = 16 << 20
+const indexGrowth = 4 << 20
 
 // indexTime bounds how long the end of a session waits for its index; as far
-// as that came it counts.
-const indexTime = 2 * time.Second
+// as that came it counts. Somebody waits for that end.
+const indexTime = time.Second
 
 // replayIndexed takes in the lines of the log that still count, as the line
 // index names them, and returns where to read on; nil when the whole log must

@@ -143,6 +143,11 @@ func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
 	if l.view, err = u.Views.Read(facts.SessionID, facts.Path, log, session.DefaultLimits()); err != nil {
 		return l, err
 	}
+	if u.worthKeeping(l.view, facts.Path) {
+		// The next opening has it even when this process is killed. A failure
+		// is told when the session is left.
+		_ = u.Views.Keep(l.view, facts.Path)
+	}
 	var from int64
 	if l.items, from, err = l.view.Recent(readItems, msp.ItemKindUserMessage); err != nil {
 		return l, err
@@ -171,9 +176,23 @@ func (u *ui) watch(s Session) {
 	view := u.view
 	from := view.fold.Sequence()
 	u.work.Go(func() {
+		kept := from
 		err := s.Watch(ctx, from, func(r event.Recorded) error {
 			select {
 			case feed <- fed{view: view, rec: r}:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if r.Sequence < kept+keepEvery {
+				return nil
+			}
+			kept = r.Sequence
+			select {
+			case u.results <- func() {
+				if u.view == view {
+					u.keepView()
+				}
+			}:
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -193,14 +212,25 @@ func (u *ui) watch(s Session) {
 // keeping.
 const keptFrom = 500
 
+// keepEvery is after how many records the view is kept while the session is
+// shown: the process may be killed at any time.
+const keepEvery = 4096
+
+func (u *ui) worthKeeping(v *session.View, path string) bool {
+	return path != "" && v.Fold().Sequence()-v.Saved() >= keptFrom
+}
+
 // keepView keeps the view of the session that is left, so that it is quick to
 // open the next time. It can be made again from the log at any time.
 func (u *ui) keepView() {
-	v := u.view
-	if u.session == nil || u.session.Facts().Path == "" || v.fold.Sequence()-v.view.Saved() < keptFrom {
+	if u.session == nil {
 		return
 	}
-	if err := u.Views.Keep(v.view, u.session.Facts().Path); err != nil {
+	path := u.session.Facts().Path
+	if !u.worthKeeping(u.view.view, path) {
+		return
+	}
+	if err := u.Views.Keep(u.view.view, path); err != nil {
 		u.say(text.Warn, err.Error())
 	}
 }

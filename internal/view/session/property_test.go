@@ -1,6 +1,10 @@
 package session
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -73,6 +77,129 @@ func TestLiveAndReplayedViewsAreOne(t *testing.T) {
 		got := append(head, lines(rt, applyAll(second.Fold(), log[at:]), false)...)
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("saved at %d, it goes on differently:\n%s", at, diff)
+		}
+	})
+}
+
+// TestAKeptViewIsTheFreshOne: a view that was kept at any instant, in the middle
+// of what was only shown too, and brought up to date from the log is to the
+// byte the one that a whole reading makes: what it remembers, its window, its
+// histories and its pages.
+func TestAKeptViewIsTheFreshOne(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := session(rt)
+		at := rapid.IntRange(0, len(s.events)).Draw(rt, "kept at")
+		until := rapid.IntRange(at, len(s.events)).Draw(rt, "read at")
+		limits := Limits{Window: rapid.SampledFrom([]int{1, 3_000, 20_000, 0}).Draw(rt, "window"), Answer: rapid.SampledFrom([]int{2_000, 0}).Draw(rt, "answer")}
+		log := func(events []event.Recorded) LogFrom {
+			return func(from int64, yield func(event.Recorded) error) error {
+				for _, r := range events {
+					if r.Sequence <= from || event.FamilyOf(r.Event) == event.LiveOnly {
+						continue
+					}
+					if err := yield(r); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+		}
+		dir, err := os.MkdirTemp(t.TempDir(), "views")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		path := filepath.Join(dir, "session.jsonl")
+		if err := os.WriteFile(path, []byte("a log\n"), 0o600); err != nil {
+			rt.Fatal(err)
+		}
+		live := NewView(testSession, limits)
+		for _, r := range s.events[:at] {
+			if _, err := live.Apply(r); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		c := Cache{Dir: dir}
+		if err := c.Keep(live, path); err != nil {
+			rt.Fatal(err)
+		}
+		read, err := c.Read(testSession, path, log(s.events[:until]), limits)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if end := live.Fold().Record().Sequence; end > 0 && read.Saved() != end {
+			rt.Fatalf("the kept view, of record %d, was not used: %d", end, read.Saved())
+		}
+		fresh, err := ReadLog(testSession, log(s.events[:until]), limits)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		for _, preference := range []msp.HistoryPreference{msp.HistoryPreferenceAuto, msp.HistoryPreferenceAnchored, msp.HistoryPreferenceSnapshot, msp.HistoryPreferenceInline} {
+			want, err := fresh.History(HistoryRequest{Preference: preference})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			got, err := read.History(HistoryRequest{Preference: preference})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if diff := cmp.Diff(encoded(t, want), encoded(t, got)); diff != "" {
+				rt.Fatalf("history %q (-fresh +kept):\n%s", preference, diff)
+			}
+		}
+		for _, p := range []msp.ViewPageParams{{Limit: 3}, {Limit: 3, Direction: msp.ViewPageDirectionBackward}} {
+			page := func(v *View) (msp.ViewPageResult, error) {
+				out, err := v.Page(p)
+				if errors.Is(err, ErrBehindWindow) {
+					return PageLog(v.Fold(), log(s.events), p, limits)
+				}
+				return out, err
+			}
+			want, wantErr := page(fresh)
+			got, gotErr := page(read)
+			if diff := cmp.Diff(encoded(t, want), encoded(t, got)); diff != "" || fmt.Sprint(wantErr) != fmt.Sprint(gotErr) {
+				rt.Fatalf("page %+v (-fresh +kept): %v, %v\n%s", p, wantErr, gotErr, diff)
+			}
+		}
+		want, err := fresh.Save()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		got, err := read.Save()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			rt.Fatalf("(-fresh +kept):\n%s", diff)
+		}
+	})
+}
+
+// TestRecentIsTheEndOfTheItems: what is shown of the end are the newest items
+// and those of the kinds that were asked for, and nothing that is left out
+// began later than said.
+func TestRecentIsTheEndOfTheItems(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		v := viewOf(t, session(rt), Limits{})
+		all, err := v.items().list()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		last := rapid.IntRange(0, len(all)+1).Draw(rt, "last")
+		got, from, err := v.Recent(last, msp.ItemKindUserMessage)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		want := []msp.Item{}
+		for n, i := range all {
+			if n >= len(all)-last || i.Kind == msp.ItemKindUserMessage {
+				want = append(want, i)
+			}
+		}
+		if diff := cmp.Diff(encoded(t, want), encoded(t, got)); diff != "" {
+			rt.Fatal(diff)
+		}
+		if (from == 0) != (min(last, len(all)) == 0) {
+			rt.Fatalf("%d items of %d begin at %d", last, len(all), from)
 		}
 	})
 }
