@@ -226,7 +226,10 @@ func (b *bench) typeWhileStreaming(ctx context.Context, t *terminalSubject) erro
 		if _, err := c.Until(ctx, uiLimit, "the answer", console.Shows(service.StreamMark+"00020")); err != nil {
 			return err
 		}
-		draft := ""
+		draft := "zqx" // found nowhere else
+		if _, err := c.Echo(ctx, draft, draft, uiLimit); err != nil {
+			return err
+		}
 		for n := range keysTyped {
 			if err := pause(ctx, keyLeast+rand.N(keyMost-keyLeast)); err != nil {
 				return err

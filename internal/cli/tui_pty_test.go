@@ -167,16 +167,43 @@ func (p *onTerminal) resize(width, height int) {
 	}
 }
 
-// golden compares what the terminal shows, with what differs between runs made
-// equal.
+// golden compares what the terminal shows with a file, scrollback and all.
 func (p *onTerminal) golden(name string) {
 	p.t.Helper()
-	got := p.vt.Text()
-	got = strings.ReplaceAll(got, p.ws, "/workspace")
-	got = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`).ReplaceAllString(got, "SESSION-ID")
-	got = regexp.MustCompile(`muse \d+\.\d+\.\d+\S*`).ReplaceAllString(got, "muse VERSION")
-	got = regexp.MustCompile(` · \d+\.?\d*s`).ReplaceAllString(got, "")
-	path := filepath.Join("testdata", "tui", name+".txt")
+	p.compare(name, p.vt.Text())
+}
+
+// shot compares the screen with a file, where something is being asked or done.
+// What is still on its way to the screen has time to get there.
+func (p *onTerminal) shot(name string) {
+	p.t.Helper()
+	name += ".screen"
+	if want, err := os.ReadFile(goldenPath(name)); err == nil && os.Getenv("UPDATE_GOLDEN") == "" {
+		limit := time.After(tuiLimit / 4)
+		for {
+			changed := p.vt.Changed()
+			if masked(p.vt.Screen(), p.ws) == string(want) {
+				return
+			}
+			select {
+			case <-changed:
+				continue
+			case <-limit:
+			}
+			break
+		}
+	}
+	p.compare(name, p.vt.Screen())
+}
+
+func goldenPath(name string) string { return filepath.Join("testdata", "tui", name+".txt") }
+
+// compare holds a text against a file, with what differs between runs made
+// equal. UPDATE_GOLDEN=1 writes the file.
+func (p *onTerminal) compare(name, got string) {
+	p.t.Helper()
+	got = masked(got, p.ws)
+	path := goldenPath(name)
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			p.t.Fatal(err)
@@ -193,6 +220,21 @@ func (p *onTerminal) golden(name string) {
 	if got != string(want) {
 		p.t.Errorf("the terminal does not show what %s holds\n--- got\n%s--- want\n%s", path, got, want)
 	}
+}
+
+// masked is a text with what differs between runs made equal: paths, ids, the
+// version, durations.
+func masked(text, ws string) string {
+	text = strings.ReplaceAll(text, ws, "/workspace")
+	for _, m := range []struct{ pattern, by string }{
+		{`[0-9a-f]{8}-[0-9a-f-]{27}`, "SESSION-ID"},
+		{`muse \d+\.\d+\.\d+\S*`, "muse VERSION"},
+		{` · (\d+m)?\d+\.?\d*s`, ""},
+		{`(Working|Waiting for your (?:decision|answer)) \S+s`, "$1 TIME"},
+	} {
+		text = regexp.MustCompile(m.pattern).ReplaceAllString(text, m.by)
+	}
+	return text
 }
 
 // script writes a recorded model.
