@@ -178,6 +178,7 @@ func TestTUIRewindAndFork(t *testing.T) {
 	p.ask("change it")
 	p.until("Changed it.")
 	p.until("+after")
+	p.seen("ask for something")
 	p.ask("/rewind")
 	p.seen("Go back to before")
 	p.keys("\r")

@@ -124,7 +124,7 @@ func (d *approvalDialog) key(u *ui, k term.Key, action keymap.Action) {
 		return
 	case keymap.Details:
 		u.view.gap("details")
-		u.out(u.view.block(subjectLines(a))...)
+		u.out(u.view.block(d.whole(u, a))...)
 		return
 	}
 	if k.Mod&^term.Shift != 0 || k.Text == "" {
@@ -254,28 +254,19 @@ func (d *approvalDialog) view(u *ui, w, room int) []text.Line {
 		return nil
 	}
 	armed := d.armed(u)
-	head := text.Of(text.Warn|text.Bold, "? "+subjectTitle(a))
-	if n := len(u.view.fold.Approvals()); n > 1 {
-		head = head.Add(text.Muted, fmt.Sprintf("  1 of %d", n))
-	}
-	top := []text.Line{text.Cut(head, w)}
-	if why := u.view.reasons[a.ApprovalID]; why != "" {
-		top = append(top, limited(text.Wrap(text.Of(text.Warn, "  "+oneLine(why)), w, text.Of(0, "  ")), 3)...)
-	}
-	if a.JudgeEscalated {
-		top = append(top, text.Cut(text.Of(text.Warn, "  The automated reviewer leaves this to you."), w))
-	}
-	if a.ProtectedWrite {
-		top = append(top, text.Cut(text.Of(text.Warn, "  This is a protected file: what is written there can change what runs later."), w))
-	}
-	if a.SubagentOrigin != nil {
-		top = append(top, text.Cut(text.Of(text.Muted, "  asked for by a subagent"), w))
+	var top, foot []text.Line
+	// On a small screen the least needed goes first: what is asked about and the
+	// keys stay. All of it can be printed.
+	for brief := range 3 {
+		top, foot = d.head(u, a, w, brief), d.choices(u, a, w, armed, brief)
+		if len(top)+len(foot)+3 <= room {
+			break
+		}
 	}
 	body := text.WrapAll(subjectLines(a), max(8, w-4), text.Of(0, "  "))
 	if len(a.Subject.Stages) > 1 {
-		body = append(body, stageLines(a.Subject.Stages, w-4)...)
+		body = append(body, stageLines(a, w-4)...)
 	}
-	foot := d.choices(u, a, w, armed)
 	d.page = max(1, min(len(body), room-len(top)-len(foot)-1))
 	d.scroll = max(0, min(d.scroll, len(body)-d.page))
 	out := top
@@ -289,6 +280,57 @@ func (d *approvalDialog) view(u *ui, w, room int) []text.Line {
 	return append(out, foot...)
 }
 
+// head says what is asked, why, and what waits behind it.
+func (d *approvalDialog) head(u *ui, a msp.ApprovalRequestParams, w, brief int) []text.Line {
+	head := text.Of(text.Warn|text.Bold, "? "+subjectTitle(a))
+	if n := len(a.Subject.Stages); n > 1 {
+		head = head.Add(text.Muted, fmt.Sprintf("  stage %d of %d", a.CurrentRequirementID.SourceIndex+1, n))
+	}
+	if n := len(u.view.fold.Approvals()) - 1; n > 0 {
+		head = head.Add(text.Warn, "  "+plural(n, "more question waits", "more questions wait"))
+	}
+	rows := 3
+	if brief > 0 {
+		rows = 1
+	}
+	top := []text.Line{text.Cut(head, w)}
+	if why := u.view.reasons[a.ApprovalID]; why != "" {
+		top = append(top, limited(text.Wrap(text.Of(text.Warn, "  "+oneLine(why)), w, text.Of(0, "  ")), rows)...)
+	}
+	if a.JudgeEscalated {
+		top = append(top, text.Cut(text.Of(text.Warn, "  The automated reviewer leaves this to you."), w))
+	}
+	if a.ProtectedWrite {
+		top = append(top, text.Cut(text.Of(text.Warn, "  This is a protected file: what is written there can change what runs later."), w))
+	}
+	if a.SubagentOrigin != nil {
+		top = append(top, text.Cut(text.Of(text.Muted, "  asked for by a subagent"), w))
+	}
+	return top
+}
+
+// whole is everything that is known of the question.
+func (d *approvalDialog) whole(u *ui, a msp.ApprovalRequestParams) []text.Line {
+	out := subjectLines(a)
+	if len(a.Subject.Stages) > 1 {
+		out = append(out, stageLines(a, 1<<20)...)
+	}
+	if why := u.view.reasons[a.ApprovalID]; why != "" {
+		out = append(out, text.Of(text.Warn, "held: "+oneLine(why)))
+	}
+	for _, c := range a.AvailableChoices {
+		line := text.Of(text.Plain, c.Label)
+		if rule, _ := previewOf(c); rule != "" {
+			line = line.Add(text.Muted, "  "+rule)
+		}
+		out = append(out, line)
+		if also := u.view.alsoLine(a, c); also != nil {
+			out = append(out, append(text.Of(0, "  "), also...))
+		}
+	}
+	return out
+}
+
 func limited(rows []text.Line, n int) []text.Line {
 	if len(rows) > n {
 		return append(rows[:n-1:n-1], text.Of(text.Muted, "  …"))
@@ -296,20 +338,25 @@ func limited(rows []text.Line, n int) []text.Line {
 	return rows
 }
 
-// stageLines are the stages of a command line and which of them is held.
-func stageLines(stages []msp.ApprovalStage, w int) []text.Line {
+// stageLines are the stages of a command line, and which of them is asked about.
+func stageLines(a msp.ApprovalRequestParams, w int) []text.Line {
 	out := []text.Line{text.Of(text.Muted, "in stages:")}
-	for n, s := range stages {
+	for n, s := range a.Subject.Stages {
 		mark, style := "✓", text.Muted
 		note := ""
 		switch s.Resolution.Kind {
 		case "held":
-			mark, style, note = "▸", text.Warn, "held"
+			mark, style, note = "·", text.Warn, "asked next"
+			if int64(n) == a.CurrentRequirementID.SourceIndex {
+				mark, note = "▸", "held"
+			}
+		case "approved":
+			style, note = text.Good, "you allowed it"
 		case "denied", "deny", "refused":
 			mark, style, note = "⊘", text.Bad, "denied"
 		}
 		if d := s.Resolution.Diagnostic; d != "" {
-			note = d
+			note += ": " + d
 		}
 		words := ""
 		for i, a := range s.Argv {
@@ -330,8 +377,10 @@ func stageLines(stages []msp.ApprovalStage, w int) []text.Line {
 	return out
 }
 
-// choices are what can be answered, and with which key.
-func (d *approvalDialog) choices(u *ui, a msp.ApprovalRequestParams, w int, armed bool) []text.Line {
+// choices are what can be answered, and with which key. A rule that an answer
+// would keep is shown with what it would also pass, the more briefly the less
+// room there is.
+func (d *approvalDialog) choices(u *ui, a msp.ApprovalRequestParams, w int, armed bool, brief int) []text.Line {
 	if d.feedback != nil {
 		out := d.feedback.View(text.Of(text.Accent, "  why not: "), w, 4)
 		return append(out, text.Cut(text.Of(text.Muted, fmt.Sprintf("  %s sends, %s goes back", u.Keys.Key(keymap.Submit), u.Keys.Key(keymap.Cancel))), w))
@@ -343,10 +392,22 @@ func (d *approvalDialog) choices(u *ui, a msp.ApprovalRequestParams, w int, arme
 	}
 	for n, c := range a.AvailableChoices {
 		line := text.Of(key, fmt.Sprintf("  %d ", n+1)).Add(label, c.Label)
-		if c.RulePreview != "" {
-			line = line.Add(text.Muted, "  "+oneLine(c.RulePreview))
+		if rule, _ := previewOf(c); rule != "" {
+			line = line.Add(text.Muted, "  "+rule)
 		}
-		out = append(out, limited(text.Wrap(line, w, text.Of(0, "    ")), 3)...)
+		if brief > 0 {
+			out = append(out, text.Cut(line, w))
+		} else {
+			out = append(out, limited(text.Wrap(line, w, text.Of(0, "    ")), 3)...)
+		}
+		if also := u.view.alsoLine(a, c); also != nil && brief < 2 {
+			also = append(text.Of(0, "    "), also...)
+			if brief > 0 {
+				out = append(out, text.Cut(also, w))
+			} else {
+				out = append(out, limited(text.Wrap(also, w, text.Of(0, "    ")), 3)...)
+			}
+		}
 	}
 	if r := rejection(a); r != nil && r.AcceptsFeedback {
 		out = append(out, text.Of(key, "  f ").Add(label, "Reject and say why"))

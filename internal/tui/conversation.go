@@ -27,6 +27,7 @@ type conversation struct {
 	*aside
 	open   []msp.Item // items in progress, oldest first
 	output map[string]string
+	lines  []string   // command lines of the session, oldest first
 	ended  []msp.Item // tool calls that ended, newest last
 	turns  int
 	// steering are prompts that were handed to the running turn and that it has
@@ -258,6 +259,9 @@ func (v *conversation) itemCompleted(i msp.Item, at time.Time) {
 func (v *conversation) remember(i msp.Item) {
 	switch i.Kind {
 	case msp.ItemKindToolCall, msp.ItemKindUserShell:
+		if i.Kind == msp.ItemKindUserShell || i.Tool == "bash" || i.Tool == "shell" {
+			v.earlier(callSubject(i))
+		}
 		v.ended = append(v.ended, i)
 		if len(v.ended) > 50 {
 			delete(v.codes, v.ended[0].ItemID)

@@ -98,12 +98,12 @@ func docScreens(t *testing.T) string {
 	shot("A turn that runs, with a prompt being written:", f)
 
 	f = begin()
-	f.happens("run", event.Approval{Kind: "requested", Fields: []byte(`{"pending_action_id":"a1","tool_call_id":"c1","tool_name":"bash","openmuse_reason":"stage 2 of 2, git push: no rule allows it",
+	f.happens("run", event.Approval{Kind: "requested", Fields: []byte(`{"pending_action_id":"a1","tool_call_id":"c1","tool_name":"bash","openmuse_source_index":1,"openmuse_reason":"stage 2 of 2, git push: no rule allows it",
 		"approval_subject":{"command":"go test ./... && git push origin main","stages":[
 		{"argv":["go","test","./..."],"argv_complete":true,"position":0,"total_stages":2,"resolution":{"kind":"allowed"}},
-		{"argv":["git","push","origin","main"],"argv_complete":true,"position":1,"total_stages":2,"resolution":{"kind":"held"}}]},
+		{"argv":["git","push","origin","main"],"argv_complete":true,"position":1,"total_stages":2,"resolution":{"kind":"held"}}],"suggested_prefix":{"argv_prefix":["git","push"],"label":"git push"}},
 		"available_choices":[{"choice_id":"a","label":"Allow once","decision":"approved","scope":"once"},
-		{"choice_id":"b","label":"Always allow in this workspace","decision":"approved_execpolicy_amendment","scope":"localPersistent","rule_preview":"git push origin …"},
+		{"choice_id":"b","label":"Always allow in this workspace","decision":"approvedPolicyAmendment","scope":"localPersistent","rule_preview":"git push … — with any further words"},
 		{"choice_id":"c","label":"Reject","decision":"abort","scope":"once","accepts_feedback":true}]}`)})
 	f.pass(time.Second)
 	shot("A command that is held:", f)
