@@ -26,6 +26,10 @@ type pending struct {
 	policy  string // what allowed it, for the intent
 	refusal string
 	result  event.ToolResult
+
+	// Of a call that another process began: its intent is recorded, its start
+	// is, it has its result.
+	announced, started, done bool
 }
 
 // batch runs the calls of one reply and records their results in call order.
@@ -45,6 +49,11 @@ func (t *turn) batch(ctx context.Context, r *reply) (out Outcome, over bool, err
 	for i, c := range r.calls {
 		batch[i] = t.prepare(c, i)
 	}
+	return t.carry(ctx, message, batch)
+}
+
+// carry asks for the calls of a batch, runs them and records their results.
+func (t *turn) carry(ctx context.Context, message string, batch []*pending) (out Outcome, over bool, err error) {
 	halt := t.authorize(ctx, batch)
 	if err := t.announce(batch); err != nil {
 		return out, true, err
@@ -79,14 +88,14 @@ func (t *turn) authorize(ctx context.Context, batch []*pending) error {
 	exhausted := t.Budget.Steps > 0 && t.step >= t.Budget.Steps
 	for _, p := range batch {
 		switch {
-		case p.refusal != "":
+		case p.refusal != "", p.done:
 		case exhausted:
 			p.refusal = "not run: " + stepLimitReason(t.Budget.Steps)
 		case t.Authorize != nil:
 			policy, refused, err := t.Authorize(ctx, tool.Call{ID: p.call.CallID, TaskID: p.task, Name: p.call.Name, Args: p.args})
 			if err != nil {
 				for _, other := range batch {
-					if other.refusal == "" {
+					if other.refusal == "" && !other.done {
 						other.refusal = "not run: " + err.Error()
 					}
 				}
@@ -152,6 +161,9 @@ func (t *turn) prepare(c provider.ToolCall, index int) *pending {
 func (t *turn) announce(batch []*pending) error {
 	effects := false
 	for _, p := range batch {
+		if p.done || p.announced {
+			continue
+		}
 		if p.refusal != "" {
 			text := "tool failed: " + p.refusal
 			p.result = event.ToolResult{CallID: p.call.CallID, Index: p.index, Text: text, Failed: true, Refused: p.call.Name}
@@ -227,11 +239,17 @@ func (t *turn) runGroup(ctx context.Context, group []*pending) error {
 }
 
 func (t *turn) runOne(ctx context.Context, p *pending) error {
-	if p.refusal != "" {
+	switch {
+	case p.done, p.refusal != "" && !p.announced:
 		return nil
-	}
-	if err := t.recordTask(p.task, event.TaskStarted{TaskID: p.task, SpanID: ident.Span()}); err != nil {
-		return err
+	case p.refusal != "":
+		// It was announced by another process, so it is to be ended.
+		return t.finish(ctx, p, tool.Fail(p.refusal))
+	case p.started:
+	default:
+		if err := t.recordTask(p.task, event.TaskStarted{TaskID: p.task, SpanID: ident.Span()}); err != nil {
+			return err
+		}
 	}
 	if t.Tasks != nil {
 		own, done := t.Tasks(ctx, p.task)

@@ -22,6 +22,7 @@ type asks struct {
 	mu        sync.Mutex
 	approvals map[string]*approval  // those that are open, by id
 	inputs    map[string]*userInput // those that are open, by id
+	asking    chan struct{}         // closed when the first question was recorded
 }
 
 // approval is a held action that waits for an answer, or one stage of it: each
@@ -45,12 +46,15 @@ func newApproval(id string, stage int, first bool, choices []permission.Approval
 }
 
 func newAsks(l *Live) *asks {
-	return &asks{live: l, approvals: map[string]*approval{}, inputs: map[string]*userInput{}}
+	return &asks{live: l, approvals: map[string]*approval{}, inputs: map[string]*userInput{}, asking: make(chan struct{})}
 }
 
 // observe follows the approvals that are recorded: one can be answered from
 // the moment watchers see it.
 func (a *asks) observe(r event.Recorded) {
+	if _, input := r.Body.(event.UserInputRequested); input {
+		a.began()
+	}
 	b, ok := r.Body.(event.Approval)
 	if !ok {
 		return
@@ -64,6 +68,7 @@ func (a *asks) observe(r event.Recorded) {
 		a.mu.Lock()
 		a.approvals[f.PendingActionID] = newApproval(f.PendingActionID, f.SourceIndex, true, f.AvailableChoices)
 		a.mu.Unlock()
+		a.began()
 	case "requirement_decided":
 		var f permission.RequirementDecided
 		if json.Unmarshal(b.Fields, &f) != nil {
@@ -87,6 +92,16 @@ func (a *asks) observe(r event.Recorded) {
 			close(p.applied)
 		}
 		a.mu.Unlock()
+	}
+}
+
+func (a *asks) began() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	select {
+	case <-a.asking:
+	default:
+		close(a.asking)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/openmuse/muse/internal/egress"
 	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/ident"
 	"github.com/openmuse/muse/internal/permission"
 	"github.com/openmuse/muse/internal/sandbox"
 	"github.com/openmuse/muse/internal/tool"
@@ -34,6 +35,7 @@ type Guard struct {
 	reviews map[string]reviewed // by call id
 	persons map[string]string   // command lines of a person, by call id
 	held    map[string]bool     // ids of the questions whose actions are being decided
+	anew    string              // the id of the next question, "" for any
 }
 
 // reviewed is a command line that was allowed and waits to be started.
@@ -65,7 +67,7 @@ func (s *Session) Guard(cfg permission.Config, box func() (*sandbox.Session, err
 		_, err = s.rec.Record(event.Event{Run: c.RunID, Body: event.Approval{Kind: e.ApprovalKind(), Fields: jsontext.Value(fields)}})
 		return err
 	}
-	cfg.Now, cfg.NewID, cfg.UserMessages = s.opts.Now, newApprovalID(s.opts.Now), s.userMessages
+	cfg.Now, cfg.NewID, cfg.UserMessages = s.opts.Now, g.approvalID, s.userMessages
 	var err error
 	if g.engine, err = permission.New(cfg); err != nil {
 		return nil, err
@@ -96,14 +98,31 @@ type ticketKey struct{}
 // decide has an action decided. Until it returns its questions are held.
 func (g *Guard) decide(ctx context.Context, a permission.Action, c permission.Call) (*permission.Decision, error) {
 	t := &ticket{}
+	if id := g.session.askedAnew(c.ToolCallID); id != "" {
+		g.mu.Lock()
+		g.anew = id
+		g.mu.Unlock()
+	}
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
+		g.anew = ""
 		for _, id := range t.ids {
 			delete(g.held, id)
 		}
 	}()
 	return g.engine.Authorize(context.WithValue(ctx, ticketKey{}, t), a, c)
+}
+
+// approvalID is the id of a question: its own one when it is asked anew.
+func (g *Guard) approvalID() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id := g.anew; id != "" {
+		g.anew = ""
+		return id
+	}
+	return ident.V7(g.session.opts.Now())
 }
 
 func (g *Guard) hold(ctx context.Context, e permission.ApprovalEvent) {

@@ -92,6 +92,9 @@ type Session struct {
 
 	lastWorkspace string
 
+	goesOn  bool              // a run that only waited for a person is gone on with
+	waiting map[string]string // its calls that waited, with the question that was open about each
+
 	snapshots     sync.Mutex // one file is kept at a time
 	snapshotBytes int64      // kept so far, 0 before it was counted
 }
@@ -229,15 +232,27 @@ func (s *Session) Begin() error {
 
 // recover records the end of everything that a process had begun and did not
 // live to end: questions, calls, the run, prompts that waited, commands.
+// A run that only waited for a person is left open where the host goes on with
+// it: its old questions are closed here, and asked anew by the run.
 func (s *Session) recover() error {
+	if s.goesOn {
+		s.waiting = s.parked()
+	}
 	steps := s.state.leftOpen()
+	if s.waiting != nil {
+		return s.recordAll(append(steps, s.state.leftWaiting()...))
+	}
 	for _, e := range s.conv.Interrupted() {
 		if _, last := e.Body.(event.RunTerminal); last {
 			steps = append(steps, s.state.leftUnread()...)
 		}
 		steps = append(steps, e)
 	}
-	for _, e := range append(steps, s.state.leftWaiting()...) {
+	return s.recordAll(append(steps, s.state.leftWaiting()...))
+}
+
+func (s *Session) recordAll(events []event.Event) error {
+	for _, e := range events {
 		if err := s.record(e); err != nil {
 			return err
 		}

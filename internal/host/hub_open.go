@@ -244,6 +244,7 @@ func (h *Hub) outfit(l *Live, plan Plan, o opening) error {
 	h.mu.Lock()
 	h.live[l.s.id] = l
 	h.mu.Unlock()
+	l.goOn()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.indexBeside()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -119,8 +118,4 @@ func (r Reviewer) keepLog(req permission.ModelRequest, call *provider.ToolCall, 
 		return fmt.Errorf("keep the reviewer's log: %w", err)
 	}
 	return nil
-}
-
-func newApprovalID(now func() time.Time) func() string {
-	return func() string { return ident.V7(now()) }
 }

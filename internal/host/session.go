@@ -64,6 +64,7 @@ func newLive(h *Hub, s *Session) *Live {
 		shells: map[string]context.CancelFunc{}, tasks: tasks{running: map[string]context.CancelCauseFunc{}},
 	}
 	l.asks = newAsks(l)
+	s.goesOn = true
 	s.rec.watch(func(r event.Recorded) error {
 		if _, over := r.Body.(event.RunTerminal); over {
 			l.over.Store(&r.Run)

@@ -73,6 +73,7 @@ type turnSpan struct {
 type asked struct {
 	run     string
 	settled *Settled
+	call    string // the call that waits, "" when it cannot be begun again
 }
 
 type snapshot struct {
@@ -200,7 +201,7 @@ func (s *state) applyAsked(r event.Recorded) {
 	case event.Approval:
 		s.applyApproval(r, b)
 	case event.UserInputRequested:
-		s.inputs[b.ID] = &asked{run: r.Run}
+		s.inputs[b.ID] = &asked{run: r.Run, call: b.CallID}
 	case event.UserInputSettled:
 		s.inputs[b.ID] = &asked{run: r.Run, settled: &Settled{Outcome: b.Outcome, Sequence: r.Sequence}}
 	case event.UserShellCommand:
@@ -222,16 +223,25 @@ func (s *state) applyApproval(r event.Recorded, b event.Approval) {
 	}
 	var f struct {
 		ID       string `json:"pending_action_id"`
+		Call     string `json:"tool_call_id"`
 		Decision string `json:"decision"`
 		Source   struct {
 			Kind string `json:"kind"`
 		} `json:"decision_source"`
+		Subject struct {
+			Network *struct{} `json:"network"`
+		} `json:"approval_subject"`
+		Delegated string `json:"openmuse_delegated"`
 	}
 	if json.Unmarshal(b.Fields, &f) != nil {
 		return // somebody else's form of the record
 	}
 	if b.Kind == "requested" {
-		s.approvals[f.ID] = &asked{run: r.Run}
+		a := &asked{run: r.Run, call: f.Call}
+		if f.Subject.Network != nil || f.Delegated != "" {
+			a.call = "" // what asked is a program that is gone
+		}
+		s.approvals[f.ID] = a
 		return
 	}
 	s.approvals[f.ID] = &asked{run: r.Run, settled: &Settled{Outcome: f.Decision, By: resolvedBy(f.Source.Kind), Sequence: r.Sequence}}

@@ -27,8 +27,12 @@ type userInput struct {
 // waits for the first settlement, for the timer, or for the end of the turn.
 func (a *asks) AskUser(ctx context.Context, call tool.Call, q tool.UserQuestions) tool.UserReply {
 	l := a.live
+	id := l.s.askedAnew(call.ID)
+	if id == "" {
+		id = ident.V7(l.hub.opts.Now())
+	}
 	p := &userInput{
-		id: ident.V7(l.hub.opts.Now()), run: l.s.currentRun(), questions: questions(q.Questions),
+		id: id, run: l.s.currentRun(), questions: questions(q.Questions),
 		reply: make(chan tool.UserReply, 1), engaged: make(chan struct{}),
 	}
 	requested := event.UserInputRequested{CallID: call.ID, ID: p.id, Questions: p.questions, ToolName: call.Name}

@@ -56,6 +56,7 @@ func (e *Engine) decideLine(d *Decision, a *ShellLine) error {
 		e.hold(d, "the workspace is not trusted: no program starts in it before that (muse trust add, or --trust-workspace for one run)")
 		if d.Outcome == Held {
 			d.Choices = slices.DeleteFunc(d.Choices, func(c Choice) bool { return c.Scope != Once })
+			d.stages = l.heldStages()
 		}
 	case l.Verdict != Pass && !e.lines[d.key]:
 		e.holdLine(d, l)
@@ -139,11 +140,7 @@ func (e *Engine) holdEscalated(d *Decision, a *ShellLine) {
 // holdLine holds a line: at the first of its stages that needs an answer, or as
 // a whole where it cannot be taken apart.
 func (e *Engine) holdLine(d *Decision, l *LineReview) {
-	for i := range l.Stages {
-		if l.Verdict == Review && l.Stages[i].Verdict == Review {
-			d.stages = append(d.stages, i)
-		}
-	}
+	d.stages = l.heldStages()
 	if l.Held < 0 {
 		e.hold(d, l.Reason, wholeLine(d))
 		return

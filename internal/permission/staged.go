@@ -101,8 +101,24 @@ func (e *Engine) advance(d *Decision, rest []int) bool {
 	d.stages = rest
 	// A change of the mode decides nothing that is pending: the rest of a line
 	// that was asked about is asked about too.
-	d.hold(e.stageMenu(d, d.Stage()))
+	reason, more := e.stageMenu(d, d.Stage())
+	if d.HumanOnly {
+		more = nil // each answer counts once
+	}
+	d.hold(reason, more)
 	return true
+}
+
+// heldStages are the places of the stages that need an answer; none for a line
+// that cannot be taken apart.
+func (r *LineReview) heldStages() []int {
+	var out []int
+	for i := range r.Stages {
+		if r.Verdict == Review && r.Stages[i].Verdict == Review {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // stageMenu is why a line is held at one of its stages, and what this stage

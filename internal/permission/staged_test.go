@@ -95,6 +95,24 @@ func equalInts(a, b []int) bool {
 	return true
 }
 
+// TestStagesOfAnUntrustedWorkspace: there every answer counts once.
+func TestStagesOfAnUntrustedWorkspace(t *testing.T) {
+	p := newPlace(t)
+	a := &stageAnswers{choices: []string{permission.AllowOnce, permission.AllowOnce, permission.AllowOnce}}
+	e := p.engine(t, permission.GrantSpec{Trusted: ptr(false)}, func(c *permission.Config) { c.Answerer = a })
+	if d := authorize(t, e, &permission.ShellLine{Text: "rm a && ls && rm b"}); d.Outcome != permission.Allowed || !equalInts(a.asked, []int{0, 2}) {
+		t.Errorf("%s, asked about %v", d.Outcome, a.asked)
+	}
+	if d := authorize(t, e, &permission.ShellLine{Text: "ls"}); d.Outcome != permission.Allowed || len(a.asked) != 3 {
+		t.Errorf("%s, asked about %v", d.Outcome, a.asked)
+	}
+	for _, menu := range a.menus {
+		if menu != "allow_once abort " {
+			t.Errorf("the menu is %s", menu)
+		}
+	}
+}
+
 // TestStageEvents: what is recorded of a stage says what is asked next.
 func TestStageEvents(t *testing.T) {
 	p := newPlace(t)

@@ -89,6 +89,9 @@ func (s *service) responses(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(prompt, "run a command"):
 		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": "call_1",
 			"arguments": `{"command":"touch made-by-bash && echo from-bash","description":"make a file"}`})
+	case strings.Contains(prompt, "run stages"):
+		emit(object{"type": "response.function_call_arguments.done", "name": "bash", "call_id": fmt.Sprintf("call_%d", s.calls.Add(1)),
+			"arguments": `{"command":"touch one && echo staged > two","description":"make files"}`})
 	case strings.Contains(prompt, "ask me"):
 		emit(object{"type": "response.function_call_arguments.done", "name": "request_user_input", "call_id": fmt.Sprintf("call_ask_%d", s.calls.Add(1)),
 			"arguments": `{"questions":[{"id":"db","header":"Database","question":"Which one?","options":[{"label":"Postgres"},{"label":"SQLite","description":"one file"}]},` +

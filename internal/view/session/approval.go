@@ -130,7 +130,9 @@ func (f *Fold) approvalRequested(e approvalFields) {
 	c := f.known(key, e.TaskID, e.ToolName)
 	c.Alone = c.Alone || alone
 	fresh := c.Open == nil
-	c.ApprovalID = e.PendingActionID
+	// An older question about the call that was closed with its process refused
+	// nothing: it is asked anew.
+	c.ApprovalID, c.Denied = e.PendingActionID, ""
 	f.showCall(c)
 	if !fresh {
 		c.Open.Item.ApprovalID = c.ApprovalID
