@@ -55,10 +55,15 @@ type aside struct {
 	fatal   string            // class of the error that ends the turn, "" for none
 	use     turnUse           // of the turn that runs, or ran last
 	began   map[string]time.Time
+	took    map[string]time.Duration // of calls whose output is whole, by item
 }
 
+// wasStopped stands for the exit code of a command that was stopped and has
+// none.
+const wasStopped = -1
+
 func newAside() *aside {
-	return &aside{codes: map[string]int{}, reasons: map[string]string{}, began: map[string]time.Time{}}
+	return &aside{codes: map[string]int{}, reasons: map[string]string{}, began: map[string]time.Time{}, took: map[string]time.Duration{}}
 }
 
 // prompted is a turn that can be gone back to.
@@ -119,11 +124,20 @@ func (v *aside) beside(r event.Recorded) {
 		// The time that a person took to decide is not the call's.
 		v.began[b.TaskID] = time.UnixMicro(r.At)
 	case event.TaskOutput:
-		var report struct {
-			ExitCode *int `json:"exit_code"`
+		if from, ok := v.began[r.Task]; ok && b.Final {
+			v.took[r.Task] = time.UnixMicro(r.At).Sub(from)
 		}
-		if b.Final && json.Unmarshal([]byte(b.Chunk), &report) == nil && report.ExitCode != nil {
-			v.codes[r.Task] = *report.ExitCode
+		var report struct {
+			ExitCode *int   `json:"exit_code"`
+			Reason   string `json:"terminal_reason"`
+		}
+		if b.Final && json.Unmarshal([]byte(b.Chunk), &report) == nil {
+			switch {
+			case report.ExitCode != nil:
+				v.codes[r.Task] = *report.ExitCode
+			case report.Reason == "cancelled":
+				v.codes[r.Task] = wasStopped
+			}
 		}
 	case event.Approval:
 		var held struct {
@@ -240,19 +254,27 @@ func (v *conversation) itemCompleted(i msp.Item, at time.Time) {
 			break
 		}
 	}
-	if i.DurationMs == nil {
-		if from, ok := v.began[i.ItemID]; ok && i.Kind == msp.ItemKindToolCall {
-			ms := at.Sub(from).Milliseconds()
-			i.DurationMs = &ms
-		}
-	}
-	delete(v.began, i.ItemID)
+	v.timed(&i, at)
 	delete(v.output, i.ItemID)
 	if i.Kind == msp.ItemKindUserMessage && i.Steered && len(v.steering) > 0 {
 		v.steering = v.steering[1:]
 	}
 	v.remember(i)
 	v.show(i)
+}
+
+// timed notes how long a call took, of which at is the end when nothing else
+// tells it, and forgets its times.
+func (v *conversation) timed(i *msp.Item, at time.Time) {
+	took, ok := v.took[i.ItemID]
+	if from, began := v.began[i.ItemID]; !ok && began && !at.IsZero() {
+		took, ok = at.Sub(from), true
+	}
+	if ms := took.Milliseconds(); ok && i.DurationMs == nil && i.Kind == msp.ItemKindToolCall {
+		i.DurationMs = &ms
+	}
+	delete(v.began, i.ItemID)
+	delete(v.took, i.ItemID)
 }
 
 // remember keeps of an item what is asked for later.
@@ -284,6 +306,7 @@ func (v *conversation) showPast(items []msp.Item) {
 	var shown []msp.Item
 	for _, i := range items {
 		if !i.Retracted && i.Status != msp.ItemStatusInProgress {
+			v.timed(&i, time.Time{})
 			v.remember(i)
 			shown = append(shown, i)
 		}

@@ -173,7 +173,11 @@ func (v *conversation) callLine(i msp.Item) []text.Line {
 		mark, style = "✗ ", text.Bad
 		note(text.Bad, "timed out")
 	}
-	if known && code != 0 {
+	switch {
+	case known && code == wasStopped:
+		mark, style = "■ ", text.Warn
+		note(text.Warn, "stopped")
+	case known && code != 0:
 		mark, style = "✗ ", text.Bad
 		note(text.Bad, fmt.Sprintf("exit %d", code))
 	}

@@ -244,3 +244,42 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestPastCalls: calls of before the session was opened show how they ended and
+// how long they took, as they did when they ran.
+func TestPastCalls(t *testing.T) {
+	b := newBench(t, 80, 24)
+	var log []event.Recorded
+	now := b.now
+	add := func(run, task string, after time.Duration, body event.Body) {
+		now = now.Add(after)
+		log = append(log, event.Recorded{
+			Event: event.Event{Run: run, Task: task, Body: body}, ID: fmt.Sprint("r", len(log)), Sequence: int64(len(log) + 1), At: now.UnixMicro(),
+		})
+	}
+	add("run", "", 0, event.RunStarted{Prompt: "go"})
+	add("run", "", 0, event.ToolCalls{MessageID: "m", Calls: []event.ToolCall{
+		{CallID: "c1", Name: "bash", Args: `{"command":"make test"}`}, {CallID: "c2", Name: "bash", Args: `{"command":"true"}`},
+	}})
+	add("run", "t1", 0, event.TaskProposed{TaskID: "t1", TaskKind: "tool.bash"})
+	add("run", "t1", 5*time.Second, event.EffectStarted{CallID: "c1", TaskID: "t1", ToolName: "bash"}) // a person decided meanwhile
+	add("run", "t1", 3*time.Second, event.TaskOutput{TaskID: "t1", Final: true, Chunk: `{"chunk_id":"x","output":"FAIL","exit_code":2}`})
+	add("run", "", time.Second, event.ToolResults{BatchID: "m", Results: []event.ToolResult{{CallID: "c1", Text: `{"chunk_id":"x","output":"FAIL","exit_code":2}`}, {CallID: "c2", Text: "{}"}}})
+	add("run", "", 0, event.RunTerminal{Terminal: "completed"})
+	s := &past{fakeSession: b.s}
+	s.events = log
+	b.u.session = s
+	b.u.load(s)
+	b.answered()
+	b.shows("✗ Ran make test · exit 2 · 3.0s")
+	b.types("\x0f\x0f")
+	b.shows("exit code 2")
+	if n := len(b.u.view.began) + len(b.u.view.took); n > 0 {
+		t.Errorf("%d times are kept of calls that ended", n)
+	}
+}
+
+// past is a session in which something has happened.
+type past struct{ *fakeSession }
+
+func (s *past) Head() int64 { return int64(len(s.events)) }
