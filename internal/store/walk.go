@@ -7,6 +7,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/openmuse/muse/internal/ident"
@@ -33,14 +36,54 @@ func Walk(root string, fn func(Started) error) error {
 		return fmt.Errorf("walk sessions: %w", err)
 	}
 	defer sh.Close()
-	return sh.days(func(shard string) (bool, error) { return false, sh.walkDay(shard, fn) })
-}
-
-func (sh *shards) walkDay(shard string, fn func(Started) error) error {
-	entries, err := sh.entries(shard)
-	if err != nil {
+	var days []string
+	if err := sh.days(func(shard string) (bool, error) { days = append(days, shard); return false, nil }); err != nil {
 		return fmt.Errorf("walk sessions: %w", err)
 	}
+	// Several days are looked through at a time: with thousands of sessions
+	// nearly all of a list's time is this.
+	type found struct {
+		all []Started
+		err error
+	}
+	look := make([]chan found, len(days))
+	for i := range look {
+		look[i] = make(chan found, 1)
+	}
+	var next atomic.Int64
+	var ended atomic.Bool
+	var wg sync.WaitGroup
+	for range min(len(days), max(1, runtime.GOMAXPROCS(0)), 4) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(days) && !ended.Load(); i = int(next.Add(1)) - 1 {
+				all, err := sh.walkDay(days[i])
+				look[i] <- found{all, err}
+			}
+		})
+	}
+	defer wg.Wait()
+	defer ended.Store(true)
+	for i := range look {
+		day := <-look[i]
+		for _, s := range day.all {
+			if err := fn(s); err != nil {
+				return err
+			}
+		}
+		if day.err != nil {
+			return day.err
+		}
+	}
+	return nil
+}
+
+// walkDay is the sessions of a day that have a log.
+func (sh *shards) walkDay(shard string) ([]Started, error) {
+	entries, err := sh.entries(shard)
+	if err != nil {
+		return nil, fmt.Errorf("walk sessions: %w", err)
+	}
+	all := make([]Started, 0, len(entries))
 	dir := filepath.Join(sh.data, sessionsDir, filepath.FromSlash(shard))
 	for _, e := range entries {
 		if !e.IsDir() || !ident.Valid(e.Name()) {
@@ -53,16 +96,13 @@ func (sh *shards) walkDay(shard string, fn func(Started) error) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("walk sessions: %w", err)
+			return all, fmt.Errorf("walk sessions: %w", err)
 		}
-		if !info.Mode().IsRegular() {
-			continue
-		}
-		if err := fn(Started{ID: e.Name(), Shard: shard, Size: info.Size(), Written: info.ModTime()}); err != nil {
-			return err
+		if info.Mode().IsRegular() {
+			all = append(all, Started{ID: e.Name(), Shard: shard, Size: info.Size(), Written: info.ModTime()})
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // Logs opens logs below a data root for reading, by shard and id. No symlink

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"slices"
@@ -27,23 +30,36 @@ const batch = 64
 func (x *Index) run(p *pass) error {
 	x.reopen()
 	ctx := x.ctx
-	have, err := x.known(ctx)
+	// Opening the index, or making its file, takes as long as looking at the
+	// logs.
+	var have map[string]Row
+	known := make(chan error, 1)
+	go func() {
+		var err error
+		have, err = x.known(ctx)
+		known <- err
+	}()
+	var all []store.Started
+	err := store.Walk(x.opts.Root, func(s store.Started) error {
+		all = append(all, s)
+		return ctx.Err()
+	})
+	if knownErr := <-known; knownErr != nil {
+		return knownErr
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("update session index: %w", err)
 	}
 	var stale []store.Started
-	err = store.Walk(x.opts.Root, func(s store.Started) error {
+	for _, s := range all {
+		// A session that was made after the index was read has no row yet.
 		k, ok := have[s.ID]
 		delete(have, s.ID)
 		if !ok || !k.fresh(s) || !k.Whole {
 			stale = append(stale, s)
 		}
-		return ctx.Err()
-	})
-	if err != nil {
-		return fmt.Errorf("update session index: %w", err)
 	}
-	if err := x.remove(ctx, have); err != nil {
+	if err := x.remove(ctx, x.gone(have)); err != nil {
 		return err
 	}
 	slices.SortFunc(stale, func(a, b store.Started) int {
@@ -89,6 +105,16 @@ func (x *Index) known(ctx context.Context) (map[string]Row, error) {
 		return nil, fmt.Errorf("read session index: %w", err)
 	}
 	return have, nil
+}
+
+// gone are those of the rows whose log is not there. One that no walk found may
+// be of a session that began behind its back.
+func (x *Index) gone(rows map[string]Row) map[string]Row {
+	maps.DeleteFunc(rows, func(id string, r Row) bool {
+		_, err := os.Lstat(store.LogIn(filepath.Join(x.opts.Root, "sessions", filepath.FromSlash(r.shard), id)))
+		return err == nil
+	})
+	return rows
 }
 
 // remove takes out the rows of sessions that are gone.
