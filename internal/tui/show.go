@@ -174,6 +174,7 @@ func (v *conversation) callLine(i msp.Item) []text.Line {
 		note(text.Bad, "timed out")
 	}
 	switch {
+	case known && code == wasStopped && i.Status == msp.ItemStatusCancelled:
 	case known && code == wasStopped:
 		mark, style = "■ ", text.Warn
 		note(text.Warn, "stopped")
@@ -247,7 +248,7 @@ func (v *conversation) callBody(i msp.Item, limit int) []text.Line {
 		rows = v.block(text.Lines(text.Muted, i.Args))
 	}
 	if i.Tool == "bash" || i.Tool == "shell" {
-		if code, ok := v.codes[i.ItemID]; ok {
+		if code, ok := v.codes[i.ItemID]; ok && code != wasStopped {
 			rows = append(rows, text.Of(text.Muted, fmt.Sprintf("  │ exit code %d", code)))
 		}
 	}
