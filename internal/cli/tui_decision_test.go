@@ -49,7 +49,7 @@ func TestTUIDecisionsAreAClients(t *testing.T) {
 			tt.keys(p)
 			p.until("That is all.")
 			p.leave()
-			ui := decisions(t, home, "")
+			ui := decisions(t, home, "", tt.words)
 
 			if err := os.RemoveAll(filepath.Join(ws, "made.txt")); err != nil {
 				t.Fatal(err)
@@ -74,7 +74,7 @@ func TestTUIDecisionsAreAClients(t *testing.T) {
 			l.call(msp.MethodApprovalDecide, decide)
 			l.awaitNote(msp.NoteTurnCompleted)
 			l.close()
-			client := decisions(t, home, session)
+			client := decisions(t, home, session, tt.words)
 			if len(ui) < 3 {
 				t.Errorf("the log holds %d records of the decision:\n%s", len(ui), strings.Join(ui, "\n"))
 			}
@@ -90,9 +90,10 @@ func TestTUIDecisionsAreAClients(t *testing.T) {
 }
 
 // decisions are the records of a session's log that tell of approvals, with
-// what differs from one session to the next made equal. Without a session it is
+// what differs from one session to the next made equal, and those that hold
+// what the person said. Without a session it is
 // the only one there is.
-func decisions(t *testing.T, home, session string) []string {
+func decisions(t *testing.T, home, session, words string) []string {
 	t.Helper()
 	log := ""
 	err := filepath.WalkDir(filepath.Join(home, ".local/share/muse"), func(path string, _ os.DirEntry, err error) error {
@@ -113,7 +114,8 @@ func decisions(t *testing.T, home, session string) []string {
 	times := regexp.MustCompile(`"(sequence|recorded_at|[a-z_]*(?:_at|_ms|_us|position|offset))":-?\d+`)
 	var out []string
 	for line := range strings.Lines(log) {
-		if !strings.Contains(line, "approval/decide") && !strings.Contains(line, `"pending_action_id"`) && !strings.Contains(line, "approval.") {
+		told := strings.Contains(line, "approval/decide") || strings.Contains(line, `"pending_action_id"`) || words != "" && strings.Contains(line, words)
+		if !told {
 			continue
 		}
 		line = times.ReplaceAllString(strings.TrimSpace(line), `"$1":0`)
