@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
@@ -54,6 +55,7 @@ type aside struct {
 	reasons map[string]string // why an approval is asked for, by approval
 	fatal   string            // class of the error that ends the turn, "" for none
 	use     turnUse           // of the turn that runs, or ran last
+	waits   map[string]string // tasks that wait for a decision, by approval
 	began   map[string]time.Time
 	took    map[string]time.Duration // of calls whose output is whole, by item
 }
@@ -63,7 +65,7 @@ type aside struct {
 const wasStopped = -1
 
 func newAside() *aside {
-	return &aside{codes: map[string]int{}, reasons: map[string]string{}, began: map[string]time.Time{}, took: map[string]time.Duration{}}
+	return &aside{codes: map[string]int{}, reasons: map[string]string{}, waits: map[string]string{}, began: map[string]time.Time{}, took: map[string]time.Duration{}}
 }
 
 // prompted is a turn that can be gone back to.
@@ -142,11 +144,22 @@ func (v *aside) beside(r event.Recorded) {
 	case event.Approval:
 		var held struct {
 			ID     string `json:"pending_action_id"`
+			Task   string `json:"task_id"`
 			Reason string `json:"openmuse_reason"`
+		}
+		if b.Kind == "decision_applied" && json.Unmarshal(b.Fields, &held) == nil {
+			// A call that asks while it runs goes on from here.
+			if task := v.waits[held.ID]; v.began[task] != (time.Time{}) {
+				v.began[task] = time.UnixMicro(r.At)
+			}
+			delete(v.waits, held.ID)
 		}
 		// Each stage of a line has its own reason.
 		if (b.Kind == "requested" || b.Kind == "requirement_decided") && json.Unmarshal(b.Fields, &held) == nil {
 			v.reasons[held.ID] = held.Reason
+			if held.Task != "" {
+				v.waits[held.ID] = held.Task
+			}
 		}
 	}
 }
@@ -300,8 +313,9 @@ func (v *conversation) remember(i msp.Item) {
 	}
 }
 
-// showPast shows the end of what happened before the session was opened.
-func (v *conversation) showPast(items []msp.Item) {
+// showPast shows the end of what happened before the session was opened, and
+// returns it. already is what was shown of it before the whole was read.
+func (v *conversation) showPast(items, already []msp.Item) []msp.Item {
 	v.turns = int(v.fold.State().TurnCount)
 	var shown []msp.Item
 	for _, i := range items {
@@ -311,16 +325,23 @@ func (v *conversation) showPast(items []msp.Item) {
 			shown = append(shown, i)
 		}
 	}
-	if n := len(shown) - lastShown; n > 0 {
+	more := len(shown) > lastShown
+	shown = shown[max(0, len(shown)-lastShown):]
+	if t := v.fold.ActiveTurn(); t != nil {
+		v.turn, v.started = t.TurnID, v.u.Now()
+	}
+	switch {
+	case already != nil && reflect.DeepEqual(already, shown):
+		return shown
+	case already != nil:
+		v.remark(text.Warn, "the session went on differently; this is how it ends:")
+	case more:
 		v.remark(text.Muted, "what came before this is in the log")
-		shown = shown[n:]
 	}
 	for _, i := range shown {
 		v.show(i)
 	}
-	if t := v.fold.ActiveTurn(); t != nil {
-		v.turn, v.started = t.TurnID, v.u.Now()
-	}
+	return shown
 }
 
 // retracted takes a turn out of what can be gone back to.

@@ -90,10 +90,22 @@ type loaded struct {
 var errReached = errors.New("reached")
 
 // load reads what happened in a session beside the loop, then shows the end of
-// it and follows the session.
+// it and follows the session. The end of a long log is shown ahead of that.
 func (u *ui) load(s Session) {
 	head := s.Head()
 	placeholder := u.view
+	var already []msp.Item
+	if head-u.Views.Reach(s.Facts().SessionID) >= peekFrom {
+		beside(u, func(ctx context.Context) (loaded, error) { return u.peek(ctx, s, head) }, func(l loaded, err error) {
+			if err != nil || l.view == nil || u.view != placeholder {
+				return // the whole is there, or is waited for
+			}
+			tail := conversationOf(u, l.view, l.aside)
+			tail.last = placeholder.last
+			already = tail.showPast(l.items, nil)
+			placeholder.last = tail.last
+		})
+	}
 	beside(u, func(ctx context.Context) (loaded, error) { return u.read(ctx, s, head) }, func(l loaded, err error) {
 		if u.view != placeholder {
 			return // another session was opened meanwhile
@@ -105,19 +117,15 @@ func (u *ui) load(s Session) {
 		last := u.view.last
 		u.view = conversationOf(u, l.view, l.aside)
 		u.view.last = last
-		u.view.showPast(l.items)
+		u.view.showPast(l.items, already)
 		u.follow()
 		u.watch(s)
 	})
 }
 
-// readItems is how many of the newest items are read: those that are shown, and
-// calls that can be opened.
-const readItems = 80
-
-func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
-	var l loaded
-	log := func(from int64, yield func(event.Recorded) error) error {
+// pastOf replays the kept events of a session up to its head.
+func pastOf(ctx context.Context, s Session, head int64) session.LogFrom {
+	return func(from int64, yield func(event.Recorded) error) error {
 		if from >= head {
 			return nil
 		}
@@ -138,6 +146,49 @@ func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
 		}
 		return err
 	}
+}
+
+// From so many records on that have to be folded the end is shown first; it is
+// looked for among the last few, and among more when they are not enough.
+const (
+	peekFrom  = 16_384
+	peekFirst = 2_048
+)
+
+// peek reads the end of a long log; there is no view in what it returns when
+// that says too little.
+func (u *ui) peek(ctx context.Context, s Session, head int64) (loaded, error) {
+	id, log := s.Facts().SessionID, pastOf(ctx, s, head)
+	for n := int64(peekFirst); n < peekFrom; n *= 2 {
+		l := loaded{aside: newAside()}
+		beside := func(from int64, yield func(event.Recorded) error) error {
+			return log(from, func(r event.Recorded) error {
+				l.aside.beside(r)
+				return yield(r)
+			})
+		}
+		view, ok, err := session.ReadTail(id, beside, head-n, session.DefaultLimits())
+		if err != nil {
+			return loaded{}, err
+		}
+		if !ok {
+			continue
+		}
+		l.view = view
+		if l.items, _, err = view.Recent(readItems); err != nil || len(l.items) > lastShown+10 {
+			return l, err
+		}
+	}
+	return loaded{}, nil
+}
+
+// readItems is how many of the newest items are read: those that are shown, and
+// calls that can be opened.
+const readItems = 80
+
+func (u *ui) read(ctx context.Context, s Session, head int64) (loaded, error) {
+	var l loaded
+	log := pastOf(ctx, s, head)
 	facts := s.Facts()
 	var err error
 	if l.view, err = u.Views.Read(facts.SessionID, facts.Path, log, session.DefaultLimits()); err != nil {

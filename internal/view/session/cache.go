@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/openmuse/muse/internal/event"
 )
 
@@ -65,6 +67,35 @@ func (c Cache) Keep(v *View, path string) error {
 	v.saved = v.fold.s.Sequence
 	_ = os.Remove(filepath.Join(dir, olderFile)) // most have none
 	return nil
+}
+
+// Reach is the newest record that the kept view of a session says it has taken
+// in, 0 without one. It is a cheap look: whether the view is of use shows when
+// it is read.
+func (c Cache) Reach(sessionID string) int64 {
+	if c.Dir == "" || !filepath.IsLocal(sessionID) {
+		return 0
+	}
+	f, err := os.Open(filepath.Join(c.Dir, sessionID, cacheFile))
+	if err != nil {
+		return 0
+	}
+	defer f.Close() // only read
+	head := make([]byte, 1<<20)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0
+	}
+	rest, ok := bytes.CutPrefix(head[:n], []byte(savedMagic))
+	if !ok || len(rest) < 4 {
+		return 0
+	}
+	r := unpacker{rest: rest[4:]}
+	var in saved
+	if json.Unmarshal(r.text(), &in) != nil {
+		return 0
+	}
+	return in.State.Sequence
 }
 
 // load is the kept view of a session, nil when there is none that is of use.

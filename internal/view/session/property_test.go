@@ -174,6 +174,48 @@ func TestAKeptViewIsTheFreshOne(t *testing.T) {
 	})
 }
 
+// TestTheTailSaysWhatTheWholeSays: what a reading of the end alone shows as ended
+// is what the whole reading shows, in the same order.
+func TestTheTailSaysWhatTheWholeSays(t *testing.T) {
+	useful := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		s := session(rt)
+		from := int64(rapid.IntRange(0, int(s.seq)).Draw(rt, "from"))
+		tail, ok, err := ReadTail(testSession, logOf(s), from, Limits{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if !ok {
+			return
+		}
+		whole := viewOf(t, s, Limits{})
+		ended := func(v *View) []string {
+			items, err := v.items().list()
+			if err != nil {
+				rt.Fatal(err)
+			}
+			out := []string{}
+			for _, i := range items {
+				if i.Status != msp.ItemStatusInProgress {
+					out = append(out, encoded(t, i))
+				}
+			}
+			return out
+		}
+		got, want := ended(tail), ended(whole)
+		if len(got) > 0 {
+			useful++
+		}
+		want = want[max(0, len(want)-len(got)):]
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("after record %d (-whole +tail):\n%s", from, diff)
+		}
+	})
+	if useful == 0 {
+		t.Error("no tail showed anything: the test says nothing")
+	}
+}
+
 // TestRecentIsTheEndOfTheItems: what is shown of the end are the newest items
 // and those of the kinds that were asked for, and nothing that is left out
 // began later than said.

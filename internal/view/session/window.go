@@ -204,6 +204,46 @@ func ReadLog(sessionID string, log LogFrom, limits Limits) (*View, error) {
 	return v, nil
 }
 
+// ReadTail folds the records after from alone, so that the end of a long log can
+// be shown before the whole is read: what its items are is what a whole reading
+// says, what the session is as a whole is not known. It begins with the first
+// turn whose prompt is there. ok is false when the records say something of a
+// turn or a command whose beginning is not, and then the view is worth nothing.
+func ReadTail(sessionID string, log LogFrom, from int64, limits Limits) (v *View, ok bool, err error) {
+	v = NewView(sessionID, limits)
+	accepted := map[string]bool{}
+	begun, unknown := false, false
+	err = log(from, func(r event.Recorded) error {
+		switch b := r.Body.(type) {
+		case event.IntentAccepted:
+			accepted[b.IntentID] = true
+		case event.RunStarted:
+			begun = begun || accepted[r.Run]
+		case event.UserShellCommand:
+			accepted[b.CommandID] = true
+		case event.UserShellResult:
+			unknown = unknown || begun && !accepted[b.CommandID]
+		case event.UserShellRejected:
+			unknown = unknown || begun && !accepted[b.CommandID]
+		}
+		if _, intent := r.Body.(event.IntentAccepted); !begun && !intent {
+			return nil
+		}
+		if unknown || r.Run != "" && !accepted[r.Run] {
+			return errEnough
+		}
+		_, err := v.Apply(r)
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		return v, false, nil
+	}
+	if err != nil {
+		return v, false, fmt.Errorf("fold the end of the log of session %s: %w", sessionID, err)
+	}
+	return v, begun, nil
+}
+
 // LogAfter yields every durable notification of a log after number, oldest
 // first. It returns yield's error.
 func LogAfter(sessionID string, log LogFrom, number int64, yield func(Kept) error) error {
