@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // fakeHost keeps sessions in memory. What a session does is what a test tells
 // it to.
 type fakeHost struct {
+	replayed atomic.Int64 // events that were read of stored sessions
 	mu       sync.Mutex
 	sessions map[string]*fakeSession
 	unloaded map[string]bool
@@ -111,6 +113,7 @@ func (h *fakeHost) Replay(_ context.Context, id string, from int64, yield func(e
 		if e.Sequence <= from {
 			continue
 		}
+		h.replayed.Add(1)
 		if err := yield(e); err != nil {
 			return err
 		}
