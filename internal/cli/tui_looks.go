@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 
@@ -43,7 +44,9 @@ func (r *tuiRun) looks(o *tui.Options) error {
 			return err
 		}
 	}
-	o.Plain = r.opts.plain || r.env.Getenv("TERM") == "dumb"
+	kind := r.env.Getenv("TERM")
+	// Where terminals have types, one without a type can be anything.
+	o.Plain = r.opts.plain || kind == "dumb" || kind == "" && runtime.GOOS != "windows"
 	if n := settings.Node("tui", "plain"); n != nil {
 		plain, err := n.Bool()
 		if err != nil {

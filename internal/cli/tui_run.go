@@ -156,9 +156,7 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 	if o.Images, err = r.pictures(); err != nil {
 		return err
 	}
-	if r.trusted() {
-		o.Diff = r.diff
-	}
+	o.Trusted, o.Diff = r.trusted(), r.diff
 	if r.store != nil {
 		o.Views = session.Cache{Dir: filepath.Join(r.setup.paths.Data, "sessions", ".msp-view-v1")}
 		o.Stored, o.Find, o.Export = r.stored, r.findID, r.export

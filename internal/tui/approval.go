@@ -206,7 +206,18 @@ func (v *conversation) resolved(p *msp.ApprovalResolvedParams) {
 	v.u.say(text.Muted, "↳ "+by+" "+word)
 }
 
-// subjectLines is what is asked about, whole.
+// subject is what is asked about, whole; of an edit the change as well.
+func (v *conversation) subject(a msp.ApprovalRequestParams) []text.Line {
+	out := subjectLines(a)
+	for _, i := range v.open {
+		if i.ItemID == a.ItemID && a.Subject.Kind == "fileAccess" && a.Subject.Access == "write" && isEdit(i.Tool) {
+			out = append(out, diffLines(changes(editDiff(i)))...)
+		}
+	}
+	return out
+}
+
+// subjectLines is what is asked about.
 func subjectLines(a msp.ApprovalRequestParams) []text.Line {
 	s := a.Subject
 	switch s.Kind {
@@ -239,7 +250,10 @@ func subjectTitle(a msp.ApprovalRequestParams) string {
 	case "shell":
 		return "Run this command?"
 	case "fileAccess":
-		return "Touch this file?"
+		if a.Subject.Access == "write" {
+			return "Write this file?"
+		}
+		return "Read this file?"
 	case "network":
 		return "Connect to this host?"
 	}
@@ -263,7 +277,7 @@ func (d *approvalDialog) view(u *ui, w, room int) []text.Line {
 			break
 		}
 	}
-	body := text.WrapAll(subjectLines(a), max(8, w-4), text.Of(0, "  "))
+	body := text.WrapAll(u.view.subject(a), max(8, w-4), text.Of(0, "  "))
 	if len(a.Subject.Stages) > 1 {
 		body = append(body, stageLines(a, w-4)...)
 	}
@@ -311,7 +325,7 @@ func (d *approvalDialog) head(u *ui, a msp.ApprovalRequestParams, w, brief int) 
 
 // whole is everything that is known of the question.
 func (d *approvalDialog) whole(u *ui, a msp.ApprovalRequestParams) []text.Line {
-	out := subjectLines(a)
+	out := u.view.subject(a)
 	if len(a.Subject.Stages) > 1 {
 		out = append(out, stageLines(a, 1<<20)...)
 	}

@@ -129,7 +129,7 @@ func TestNetworkAndFile(t *testing.T) {
 		"available_choices":[{"choice_id":"allow_once","label":"Allow once","decision":"approved","scope":"once"},
 		{"choice_id":"abort","label":"Reject","decision":"abort","scope":"once","accepts_feedback":true}]}`)})
 	b.pass(time.Second)
-	b.shows("? Touch this file?")
+	b.shows("? Write this file?")
 	b.shows("write /ws/.git/hooks/pre-commit")
 	b.shows("protected file")
 }

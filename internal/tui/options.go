@@ -97,6 +97,8 @@ type Options struct {
 	Models func(ctx context.Context) ([]Model, error)
 	// Export writes the session as a document and says where.
 	Export func(ctx context.Context, sessionID, path string) (string, error)
+	// Trusted says that programs may start in the workspace.
+	Trusted bool
 	// Diff is what the workspace's files differ in from its version control.
 	Diff func(ctx context.Context) (string, error)
 	// Files lists the files of the workspace, relative with slashes.

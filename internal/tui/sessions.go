@@ -104,7 +104,7 @@ func (u *ui) name(words string) {
 			u.fault(err)
 			return
 		}
-		u.say(text.Muted, "the session is named "+u.session.Facts().Name)
+		u.view.remark(text.Muted, "the session is named "+u.session.Facts().Name)
 	})
 }
 
@@ -154,6 +154,11 @@ func (u *ui) previewRewind(turn, label string) {
 			}
 		}
 		p.rows = append(p.rows, pickRow{id: "talk", label: "the conversation alone", detail: "files stay as they are"})
+		for _, f := range r.Files {
+			if f.Action == "kept" && changes == 0 {
+				u.view.remark(text.Warn, u.relative(f.Path)+" stays as it is: "+f.Why)
+			}
+		}
 		if changes > 0 {
 			p.rows = append(p.rows, pickRow{id: "files", label: "the conversation and files", detail: plural(changes, "file changes", "files change") + ", listed above"})
 			u.view.gap("remark")
@@ -207,7 +212,7 @@ func (u *ui) export(path string) {
 			u.fault(err)
 			return
 		}
-		u.say(text.Muted, "written to "+u.tilde(where))
+		u.view.remark(text.Muted, "written to "+u.tilde(where))
 	})
 }
 

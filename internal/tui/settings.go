@@ -80,7 +80,7 @@ func (u *ui) setModelOf(provider, id string) {
 			u.fault(err)
 			return
 		}
-		u.say(text.Muted, "model: "+id)
+		u.view.remark(text.Muted, "model: "+id)
 	})
 }
 
@@ -94,7 +94,7 @@ func (u *ui) effort(words string) {
 				u.fault(err)
 				return
 			}
-			u.say(text.Muted, "effort: "+level+", from the next turn on")
+			u.view.remark(text.Muted, "effort: "+level+", from the next turn on")
 		})
 	}
 	if words != "" {
@@ -168,7 +168,7 @@ func (u *ui) setMode(mode, label string) {
 			u.fault(err)
 			return
 		}
-		u.say(text.Muted, "approval: "+label)
+		u.view.remark(text.Muted, "approval: "+label)
 	})
 }
 
@@ -238,6 +238,6 @@ func (u *ui) goal(words string) {
 			u.fault(err)
 			return
 		}
-		u.say(text.Muted, "goal: "+verb)
+		u.view.remark(text.Muted, "goal: "+verb)
 	})
 }

@@ -41,7 +41,7 @@ func commands() []command {
 		{"compact", "", false, "make the conversation shorter", always, func(u *ui, _ string) { u.compact() }},
 		{"copy", "", false, "copy the last answer to the clipboard of the terminal", always, func(u *ui, _ string) { u.copyAnswer() }},
 		{"details", "", false, "show the last tool call in full", always, func(u *ui, _ string) { u.details() }},
-		{"diff", "", false, "what has changed in the workspace", func(u *ui) bool { return u.Diff != nil }, func(u *ui, _ string) { u.diff() }},
+		{"diff", "", false, "what has changed in the workspace", func(u *ui) bool { return u.Diff != nil && u.Trusted }, func(u *ui, _ string) { u.diff() }},
 		{"effort", "[LEVEL]", false, "how hard the model thinks", always, (*ui).effort},
 		{"export", "[FILE]", false, "write the session as a document", func(u *ui) bool { return u.Export != nil && kept(u) }, (*ui).export},
 		{"fork", "", false, "go on in a copy of the session", kept, func(u *ui, _ string) { u.fork() }},
@@ -118,7 +118,27 @@ func (u *ui) shortHelp() {
 		{k(keymap.Cancel), "stop the turn"}, {k(keymap.Search), "search earlier prompts"}, {k(keymap.Details), "open the last tool call"},
 		{k(keymap.Editor), "write in your editor"}, {k(keymap.Quit), "leave"},
 	} {
-		u.out(text.Pad(text.Of(text.Accent, "  "+l[0]), 16).Add(text.Plain, l[1]))
+		u.columns(l[0], 14, text.Of(text.Plain, l[1]))
+	}
+}
+
+// columns prints a word and what it means, the meaning in a column of its own
+// that goes on below itself. Where there is no room for two columns it stands
+// below the word.
+func (u *ui) columns(word string, wide int, meaning text.Line) {
+	w, _ := u.screen.Size()
+	head := text.Of(text.Accent, "  "+word)
+	indent := text.Of(0, strings.Repeat(" ", wide+3))
+	switch {
+	case wide > w/2:
+		indent = text.Of(0, "    ")
+		u.out(text.Wrap(head, w, indent)...)
+		u.out(text.Wrap(append(indent, meaning...), w, indent)...)
+	case head.Width() > wide+2:
+		u.out(text.Wrap(head, w, indent)...)
+		u.out(text.Wrap(append(indent, meaning...), w, indent)...)
+	default:
+		u.out(text.Wrap(append(text.Pad(head, wide+2).Add(0, " "), meaning...), w, indent)...)
 	}
 }
 
@@ -127,7 +147,7 @@ func (u *ui) help() {
 	u.out(text.Of(text.Heading, "Commands"))
 	for _, c := range commands() {
 		if c.have(u) {
-			u.out(text.Pad(text.Of(text.Accent, "  /"+c.name+c.usage()), 26).Add(text.Plain, " "+c.help))
+			u.columns("/"+c.name+c.usage(), 24, text.Of(text.Plain, c.help))
 		}
 	}
 	u.out(nil, text.Of(text.Muted, "Keys: /keymap lists them all. In short:"))
@@ -143,7 +163,7 @@ func (u *ui) keys() {
 		if keys == "" {
 			keys = "none"
 		}
-		u.out(text.Pad(text.Of(text.Accent, "  "+keys), 30).Add(text.Plain, " "+r.Help).Add(text.Muted, "  "+string(r.Action)))
+		u.columns(keys, 28, text.Of(text.Plain, r.Help).Add(text.Muted, "  "+string(r.Action)))
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 )
 
 // TestResizeStorm changes the size of the terminal between any two pieces of an
-// answer: each line of it is there once, and nothing of the live area stays.
+// answer: each line of it is there once, and nothing of the live area stays,
+// whether the terminal reflows or cuts.
 func TestResizeStorm(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
+		cuts := seed%2 == 1
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newBench(t, 80, 24)
 		b.happens("", event.Metadata{ModelID: "model-name", ProviderID: "p", WorkspaceRoot: "/ws"})
@@ -32,14 +34,23 @@ func TestResizeStorm(t *testing.T) {
 			b.happens("run", event.OutputDelta{MessageID: "m", Offset: int64(i), Text: whole[i : i+n]})
 			i += n
 			if r.IntN(3) == 0 {
-				b.vt.Resize(20+r.IntN(100), 5+r.IntN(40))
+				w, h := 20+r.IntN(100), 5+r.IntN(40)
+				if cuts {
+					b.vt.Cut(w, h)
+				} else {
+					b.vt.Resize(w, h)
+				}
 			}
 			if r.IntN(4) == 0 {
 				b.draw()
 			}
 		}
 		b.happens("run", event.AssistantMessage{MessageID: "m", Text: whole})
-		b.vt.Resize(120, 40)
+		if cuts {
+			b.vt.Cut(120, 40)
+		} else {
+			b.vt.Resize(120, 40)
+		}
 		b.happens("run", event.RunTerminal{Terminal: "completed"})
 		b.u.done = true
 		b.draw()

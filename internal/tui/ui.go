@@ -295,6 +295,7 @@ func (u *ui) askTrust() bool {
 	lines = append(lines, text.Of(text.Muted, "  Without it muse asks before every program, and loads none of them."))
 	decide := func(yes bool) {
 		beside(u, func(ctx context.Context) (struct{}, error) { return struct{}{}, q.Decide(ctx, yes) }, func(_ struct{}, err error) {
+			u.Trusted = u.Trusted || yes && err == nil
 			if err != nil {
 				u.say(text.Bad, "✗ the workspace is not trusted: "+err.Error())
 			}
