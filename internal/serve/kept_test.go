@@ -24,6 +24,7 @@ func TestAStoredSessionIsReadFromItsKeptView(t *testing.T) {
 	c.hello(nil)
 	started, s := c.start()
 	id := started.Session.SessionID
+	must[msp.ViewUnsubscribeResult](c, msp.MethodViewUnsubscribe, msp.ViewUnsubscribeParams{SessionID: id}) // nobody follows what is said now
 	c.host.mu.Lock()
 	s.dir = filepath.Join(dir, "session.jsonl")
 	c.host.unloaded[id] = true
