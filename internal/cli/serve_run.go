@@ -16,6 +16,7 @@ import (
 	"github.com/openmuse/muse/internal/ident"
 	"github.com/openmuse/muse/internal/msp"
 	"github.com/openmuse/muse/internal/serve"
+	"github.com/openmuse/muse/internal/store/index"
 	"github.com/openmuse/muse/internal/view/session"
 )
 
@@ -58,12 +59,20 @@ func runServe(ctx context.Context, env *Env, opts *serveOptions) error {
 			return &ExitError{Code: exitConfig, Err: err}
 		}
 		hubOpts.Names = nameClaims{s.store, env}
+		s.others = newAnnouncer(env, s.store, hubOpts.Program, s.note)
+		hubOpts.Presence = presence{s.others}
+	}
+	if opts.noSessionLog {
+		// What other hosts keep is still listed; nothing is written for it.
+		s.list = index.New(index.Options{Root: setup.paths.Data, Memory: true, Now: env.Now})
+		defer s.list.Close() // it is in memory
 	}
 	var server *serve.Server
 	hubOpts.Closed = func(id, reason string, head int64) { server.Unloaded(id, reason, head) }
 	server = s.newServer(host.NewHub(hubOpts))
 	err = server.Serve(ctx, untilDone(ctx, env.Stdin), env.Stdout)
 	if s.store != nil {
+		s.others.close()
 		err = errors.Join(err, s.store.close())
 	}
 	if code, ended := signalCode(ctx); ended {
@@ -80,19 +89,28 @@ type serving struct {
 	env   *Env
 	opts  *serveOptions
 	setup *setup
-	store *sessionStore // nil on a host that keeps nothing
+	// store and others are nil on a host that keeps nothing.
+	store  *sessionStore
+	others *announcer
+	list   *index.Index // of a host that keeps nothing
+}
+
+// note says something to people that no frame says.
+func (s *serving) note(format string, args ...any) {
+	fmt.Fprintf(s.env.Stderr, "muse: %s\n", oneLine(fmt.Sprintf(format, args...), 4000))
 }
 
 func (s *serving) newServer(hub *host.Hub) *serve.Server {
 	o := serve.Options{
 		Host: hubHost{hub}, Models: modelRows{s.setup}, MuseHome: s.setup.paths.Data, Ephemeral: s.opts.noSessionLog,
 		Name: "openmuse", Version: buildinfo.Version,
-		UserAgent: fmt.Sprintf("openmuse/%s (%s; %s)", buildinfo.Version, runtime.GOOS, runtime.GOARCH),
-		Now:       s.env.Now,
-		Note: func(format string, args ...any) {
-			fmt.Fprintf(s.env.Stderr, "muse: %s\n", oneLine(fmt.Sprintf(format, args...), 4000))
-		},
+		UserAgent:   fmt.Sprintf("openmuse/%s (%s; %s)", buildinfo.Version, runtime.GOOS, runtime.GOARCH),
+		Now:         s.env.Now,
+		Note:        s.note,
 		Fingerprint: msp.ServedFingerprint,
+	}
+	if s.list != nil {
+		o.List = &sessionRows{s.list}
 	}
 	if s.store != nil {
 		o.List = &sessionRows{s.store.index}
@@ -115,6 +133,16 @@ func (n nameClaims) Claim(ctx context.Context, sessionID, name string) error {
 		return err
 	}
 	return n.store.names.Settle(ctx, change.Operation, true)
+}
+
+// Automatic implements host.Names.
+func (n nameClaims) Automatic(ctx context.Context, sessionID string) (host.AutomaticName, func(context.Context) error, error) {
+	change, err := n.store.names.Name(ctx, sessionID, ident.V7(n.env.Now()))
+	if err != nil {
+		return host.AutomaticName{}, nil, err
+	}
+	written := func(ctx context.Context) error { return n.store.names.Settle(ctx, change.Operation, true) }
+	return host.AutomaticName{Name: change.Name, OperationID: change.Operation, AuthorityID: change.Authority}, written, nil
 }
 
 // hubHost is the hub as the connection sees it.

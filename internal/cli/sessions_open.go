@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/store/index"
 	"github.com/openmuse/muse/internal/store/registry"
 )
@@ -31,6 +32,21 @@ type announcer struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 }
+
+// presence implements host.Presence.
+type presence struct{ announcer *announcer }
+
+// Opened implements host.Presence.
+func (p presence) Opened(facts func() host.Facts) {
+	f := facts()
+	p.announcer.opened(openedSession{id: f.SessionID, workspace: f.Workspace, name: func() string { return facts().Name }})
+}
+
+// Changed implements host.Presence.
+func (p presence) Changed(f host.Facts) { p.announcer.changed(f.SessionID, f.Name) }
+
+// Closed implements host.Presence.
+func (p presence) Closed(id string) { p.announcer.closed(id) }
 
 // openedSession is what others are told of a session.
 type openedSession struct {
@@ -106,18 +122,21 @@ func (a *announcer) closed(id string) {
 	}
 }
 
-// renamed tells others the session's new name.
-func (a *announcer) renamed(id, name string) {
+// changed tells others of a session's name, if it is a new one, and the index
+// of what was added to its log.
+func (a *announcer) changed(id, name string) {
 	a.index.Touch(id)
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	n := a.open[id]
-	a.mu.Unlock()
-	if n == nil {
+	if n == nil || a.ended || n.Entry().Name == name {
 		return
 	}
-	if err := n.Rename(name); err != nil {
-		a.note("other sessions see the old name: %v", err)
-	}
+	a.work.Go(func() {
+		if err := n.Rename(name); err != nil {
+			a.note("other sessions see the old name: %v", err)
+		}
+	})
 }
 
 func (a *announcer) takeBack(n *registry.Announcement) {

@@ -69,7 +69,8 @@ func TestOpenSessions(t *testing.T) {
 	if want := fmt.Sprintf(`"open":{"pid":%d,"program":"muse serve","since":"2026-10-01T12:00:00Z","answers":true}`, os.Getpid()); strings.Count(got, want) != 2 {
 		t.Fatalf("open: %s", got)
 	}
-	a.renamed(ids[0], "other")
+	a.changed(ids[0], "other")
+	a.work.Wait()
 	entries, err := registry.New(s.root, env.Getenv).List(t.Context())
 	if err != nil || len(entries) != 2 || entries[0].Name == entries[1].Name {
 		t.Errorf("renamed: %+v, %v", entries, err)

@@ -228,6 +228,7 @@ func masked(text, ws string) string {
 	text = strings.ReplaceAll(text, ws, "/workspace")
 	for _, m := range []struct{ pattern, by string }{
 		{`[0-9a-f]{8}-[0-9a-f-]{27}`, "SESSION-ID"},
+		{`muse resume [a-z]+-[a-z0-9-]+`, "muse resume SESSION-ID"}, // a session got a name of its own by now, or not
 		{`muse \d+\.\d+\.\d+\S*`, "muse VERSION"},
 		{` · (\d+m)?\d+\.?\d*s`, ""},
 		{`(Working|Waiting for your (?:decision|answer)) \S+s`, "$1 TIME"},

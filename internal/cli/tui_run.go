@@ -32,6 +32,7 @@ type tuiRun struct {
 	setup   *setup
 	root    string
 	store   *sessionStore // nil when nothing is kept
+	others  *announcer    // nil when nothing is kept
 	ui      tui.Options
 
 	mu  sync.Mutex
@@ -87,9 +88,15 @@ func (r *tuiRun) run(ctx context.Context) (err error) {
 	defer cancel()
 	err = errors.Join(err, hub.Close(end))
 	if r.store != nil {
+		r.others.close()
 		err = errors.Join(err, r.store.close())
 	}
 	return err
+}
+
+// remark says something to the person that no event says.
+func (r *tuiRun) remark(format string, args ...any) {
+	fmt.Fprintln(r.env.Stderr, oneLine(fmt.Sprintf(format, args...), 400))
 }
 
 // show shows the UI on a terminal that is taken over.
@@ -124,7 +131,9 @@ func (r *tuiRun) prepare(ctx context.Context) (*host.Hub, error) {
 		if r.store, err = openSessions(r.env); err != nil {
 			return nil, err
 		}
-		hubOpts.Names = nameClaims{r.store, r.env}
+		hubOpts.Names, hubOpts.NameSessions = nameClaims{r.store, r.env}, true
+		r.others = newAnnouncer(r.env, r.store, hubOpts.Program, r.remark)
+		hubOpts.Presence = presence{r.others}
 	}
 	hub := host.NewHub(hubOpts)
 	if err := r.options(ctx, hub); err != nil {

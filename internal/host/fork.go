@@ -161,7 +161,7 @@ func (src *source) wanted(fallback string) Wanted {
 // session's lock is held.
 func (h *Hub) fill(ctx context.Context, l *Live, src *source) error {
 	if src.dir != "" {
-		for _, name := range []string{assetDir, "tool-outputs"} {
+		for _, name := range []string{assetDir, "tool-outputs", snapshotsDir} {
 			if err := copyTree(filepath.Join(src.dir, name), filepath.Join(l.s.place.Dir, name)); err != nil {
 				return fmt.Errorf("copy session %s: %w", src.id, err)
 			}
@@ -196,8 +196,7 @@ func (h *Hub) fill(ctx context.Context, l *Live, src *source) error {
 func carriedOver(e event.Event) bool {
 	switch event.FamilyOf(e) {
 	case event.RunEvent, event.TaskEvent, event.ApprovalEvent:
-		_, file := e.Body.(event.FileSnapshot) // the content stays with the source
-		return !file
+		return true
 	}
 	switch e.Body.(type) {
 	case event.IntentAccepted, event.IntentMaterialized, event.ModelConfigured, event.EffectStarted, event.EffectTerminal,

@@ -24,7 +24,13 @@ type HubOptions struct {
 	Factory   Factory
 	// Names is told of names that people give to sessions; nil asks nobody.
 	Names Names
-	Now   func() time.Time
+	// NameSessions gives sessions that nobody named a name, as people expect it
+	// of a terminal UI (CLI.md 13, /name). A program that drives sessions names
+	// them itself, and is told of no name that it did not give.
+	NameSessions bool
+	// Presence is told which sessions are open; nil tells nobody.
+	Presence Presence
+	Now      func() time.Time
 	// After is the clock of questions that answer themselves and of idle
 	// sessions; nil is time.After.
 	After func(time.Duration) <-chan time.Time
@@ -44,6 +50,24 @@ type HubOptions struct {
 type Names interface {
 	// Claim gives name to a session. An error is why it cannot have it.
 	Claim(ctx context.Context, sessionID, name string) error
+	// Automatic gives a name to a session that has none. written says that the
+	// session's log has it; without it the name becomes free again.
+	Automatic(ctx context.Context, sessionID string) (name AutomaticName, written func(context.Context) error, err error)
+}
+
+// AutomaticName is a name that nobody chose, as session.name.changed has it
+// (seed 000, Session-level records).
+type AutomaticName struct{ Name, OperationID, AuthorityID string }
+
+// Presence tells others which sessions are open here. Its methods return at
+// once; they may be called with the session's lock held.
+type Presence interface {
+	// Opened is told of a session that was opened; facts are its facts as they
+	// are when they are asked for.
+	Opened(facts func() Facts)
+	// Changed is told that a turn ended or the name changed.
+	Changed(Facts)
+	Closed(sessionID string)
 }
 
 // Hub owns the open sessions of one data root: it opens them, holds their

@@ -77,6 +77,9 @@ func (l *Live) close(ctx context.Context, reason string) error {
 	}
 	head := l.Head()
 	l.s.rec.end()
+	if p := l.hub.opts.Presence; p != nil {
+		p.Closed(l.s.id)
+	}
 	if told := l.hub.opts.Closed; told != nil && err == nil {
 		told(l.s.id, reason, head)
 	}

@@ -247,6 +247,9 @@ func (h *Hub) outfit(l *Live, plan Plan, o opening) error {
 	l.goOn()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if p := h.opts.Presence; p != nil {
+		p.Opened(l.Facts)
+	}
 	l.indexBeside()
 	return nil
 }

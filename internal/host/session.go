@@ -45,6 +45,7 @@ type Live struct {
 	shells map[string]context.CancelFunc
 	beside sync.WaitGroup // a person's commands, the indexing
 
+	naming   bool               // a name is being found
 	indexing context.CancelFunc // nil when the line index is not worked on
 	indexed  int64              // size of the log when it was brought up to date
 }

@@ -167,9 +167,11 @@ func (l *Live) Rename(ctx context.Context, c Command, name string) (string, erro
 		l.s.state.mu.Lock()
 		previous := l.s.state.name
 		l.s.state.mu.Unlock()
-		return renamed{name}, l.fact(event.NameChanged{
+		err := l.fact(event.NameChanged{
 			NewName: name, OperationID: c.ID, PreviousName: previous, SessionID: l.s.id, Source: "user",
 		})
+		l.changed()
+		return renamed{name}, err
 	})
 	return out.Name, err
 }

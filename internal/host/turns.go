@@ -153,6 +153,10 @@ func (l *Live) ended(t *running, err error) {
 		l.closeQuestions()
 		l.takeBack(t)
 	}
+	if t.id != "" {
+		l.nameBeside()
+		l.changed()
+	}
 	close(t.done)
 	l.indexBeside()
 	l.proceed()

@@ -51,7 +51,7 @@ func listSessions(k *call, p msp.SessionListParams) (msp.SessionListResult, erro
 		p.Filter = &filter
 	}
 	out := msp.SessionListResult{Sessions: []msp.Session{}}
-	if k.opts.List != nil && !k.opts.Ephemeral {
+	if k.opts.List != nil {
 		err := k.opts.List.Refresh(k.ctx, k.feeds.unlisted())
 		if err != nil {
 			return none, err
@@ -152,7 +152,7 @@ func words(in []string) []string {
 // watchList makes the list ready behind the handshake, which does not wait for
 // it, and follows it for a client that was granted that.
 func (c *conn) watchList() (stop func()) {
-	if c.opts.List == nil || c.opts.Ephemeral {
+	if c.opts.List == nil {
 		return func() {}
 	}
 	done := make(chan func(), 1)

@@ -1,6 +1,8 @@
 package msptest_test
 
 import (
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +23,45 @@ func TestS01ListAndModels(t *testing.T) {
 		t.Errorf("models %+v", models)
 	}
 	c.leave()
+}
+
+// An ephemeral host lists what other hosts keep, and never itself.
+func TestEphemeralHostListsWhatIsKept(t *testing.T) {
+	s := newService(t)
+	h := newHome(t, s.settings(), serviceAuth)
+	c := h.open(t)
+	kept := c.start().Session.SessionID
+	turn, mark := c.submit(kept, "say hello")
+	c.finished(mark, turn.TurnID)
+	c.leave()
+	before := files(t, h.dir)
+	c = h.open(t, "--no-session-log")
+	own := c.start().Session.SessionID
+	turn, mark = c.submit(own, "say hello")
+	c.finished(mark, turn.TurnID)
+	list := must[msp.SessionListResult](c, msp.MethodSessionList, msp.SessionListParams{})
+	if len(list.Sessions) != 1 || list.Sessions[0].SessionID != kept || list.Sessions[0].Status != msp.SessionStatusNotLoaded {
+		t.Errorf("listed %+v", list.Sessions)
+	}
+	c.leave()
+	if after := files(t, h.dir); after != before {
+		t.Errorf("an ephemeral host left %s; before %s", after, before)
+	}
+}
+
+// files are the names of all files of a directory.
+func files(t *testing.T, dir string) string {
+	t.Helper()
+	var names []string
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			names = append(names, path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(names, "\n")
 }
 
 func TestS02EphemeralHost(t *testing.T) {
