@@ -42,3 +42,15 @@ func TestEach(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestQuantile(t *testing.T) {
+	values := []int{5, 1, 4, 2, 3}
+	for q, want := range map[float64]int{0: 1, 0.2: 1, 0.5: 3, 0.95: 5, 1: 5} {
+		if got := Quantile(values, q); got != want {
+			t.Errorf("%g: %d, want %d", q, got, want)
+		}
+	}
+	if got := Quantile([]int(nil), 0.5); got != 0 {
+		t.Errorf("of none: %d", got)
+	}
+}
