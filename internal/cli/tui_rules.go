@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"path/filepath"
@@ -57,4 +58,16 @@ func (r *tuiRun) keptRules() ([]tui.Kept, error) {
 		out = append(out, tui.Kept{Text: rules[i].String(), Forget: func(ctx context.Context) error { return kept.Remove(ctx, i) }})
 	}
 	return out, nil
+}
+
+// explain writes out the settings in force, as `muse config explain` does.
+func (r *tuiRun) explain(ctx context.Context, key string) (string, error) {
+	var out bytes.Buffer
+	env := *r.env
+	env.Stdout = &out
+	o := &r.opts.execOptions
+	err := runConfigExplain(ctx, &env, configExplainOptions{
+		key: key, given: o.given, provider: o.provider, model: o.model, preset: o.preset, effort: o.effort, baseURL: o.baseURL,
+	})
+	return out.String(), asTUIUsage(err)
 }

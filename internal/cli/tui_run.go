@@ -179,7 +179,7 @@ func (r *tuiRun) options(ctx context.Context, hub *host.Hub) error {
 	if err = r.looks(&o); err != nil {
 		return err
 	}
-	o.NoWrite = r.opts.disableWrite
+	o.NoWrite, o.Explain = r.opts.disableWrite, r.explain
 	o.SignIn, o.Rules, o.KeptRules = r.signIn(), r.rulebook, r.keptRules
 	if missing := r.setup.loggedOut; missing != nil && o.Plain {
 		o.Faults = append(o.Faults, keyHelp(missing))

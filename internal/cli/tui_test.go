@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -603,4 +604,32 @@ func TestTUIInit(t *testing.T) {
 	q.seen("› /init")
 	q.keys("\r")
 	q.seen("there is no command /init")
+}
+
+// TestTUISettings: the settings in force are told as muse config explain tells
+// them, and the options of this start count.
+func TestTUISettings(t *testing.T) {
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
+	p.seen("ask for something")
+	p.ask("/settings provider")
+	p.until("provider = echo  [command line --provider]")
+	p.ask("/settings nonsense")
+	p.until("✗ ")
+	p.leave()
+}
+
+// TestTUIDiffAfterTrust: what takes trust is there as soon as it is given.
+func TestTUIDiffAfterTrust(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	home, ws := place(t)
+	p := openTerminal(t, home, ws, "--provider", "echo")
+	p.seen("Do you trust this workspace?")
+	p.keys("y")
+	p.seen("ask for something")
+	p.ask("/diff")
+	p.until("✗ git diff: ")
+	p.leave()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/msp"
@@ -44,6 +45,7 @@ func (u *ui) key(k term.Key) {
 	leaving := u.leaving
 	u.leaving = false
 	u.leavingNow = leaving
+	u.escaped, u.escapedNow = u.escapedNow, false
 	before := u.typed
 	u.typed = u.Now()
 	switch {
@@ -67,12 +69,30 @@ func (u *ui) key(k term.Key) {
 		u.history.key(u, k, action)
 	case u.drawer.open() && u.drawer.key(u, action):
 	default:
-		u.act(k, action)
+		u.act(k, action, before)
+	}
+}
+
+// twice is how long after one key its second press counts with it.
+const twice = time.Second
+
+// cancel stops the turn; twice on an empty prompt it goes back to an earlier one
+// (CLI.md 13).
+func (u *ui) cancel(before time.Time) {
+	switch {
+	case u.view.turn != "":
+		u.interrupt()
+	case !u.draft.Empty() || !kept(u) || len(u.view.prompts) == 0:
+	case u.escaped && u.Now().Sub(before) < twice:
+		u.rewind()
+	default:
+		u.escapedNow = true
+		u.hint = u.Keys.Key(keymap.Cancel) + " again goes back to an earlier prompt"
 	}
 }
 
 // act is what a key does in the prompt.
-func (u *ui) act(k term.Key, action keymap.Action) {
+func (u *ui) act(k term.Key, action keymap.Action, before time.Time) {
 	b := &u.draft
 	switch action {
 	case keymap.Interrupt:
@@ -104,7 +124,7 @@ func (u *ui) act(k term.Key, action keymap.Action) {
 	case keymap.Newline:
 		b.Insert("\n")
 	case keymap.Cancel:
-		u.interrupt()
+		u.cancel(before)
 	case keymap.Search:
 		u.history.search(u)
 	case keymap.Older:

@@ -120,6 +120,8 @@ type Options struct {
 	Rules func(ctx context.Context) (Rulebook, error)
 	// KeptRules are those of them that answers kept, and that can be forgotten.
 	KeptRules func() ([]Kept, error)
+	// Explain writes out the settings in force, or those that a key names.
+	Explain func(ctx context.Context, key string) (string, error)
 	// NoWrite says that the agent has no tools that write files.
 	NoWrite bool
 	// Remarks is told when there is something to tell a person from elsewhere;

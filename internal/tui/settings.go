@@ -204,6 +204,20 @@ func (u *ui) theme(words string) {
 	u.pick = p
 }
 
+// explain prints the settings in force, or one of them.
+func (u *ui) explain(key string) {
+	beside(u, func(ctx context.Context) (string, error) { return u.Explain(ctx, key) }, func(all string, err error) {
+		if err != nil {
+			u.fault(err)
+			return
+		}
+		u.view.gap("remark")
+		for _, l := range text.Lines(text.Plain, strings.TrimRight(all, "\n")) {
+			u.out(text.Wrap(append(text.Of(0, "  "), l...), u.view.width(), text.Of(0, "    "))...)
+		}
+	})
+}
+
 func (u *ui) goal(words string) {
 	verb, objective, _ := strings.Cut(words, " ")
 	switch verb {

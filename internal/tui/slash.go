@@ -59,6 +59,7 @@ func commands() []command {
 		{"resume", "[NAME]", false, "go on with another session", func(u *ui) bool { return u.Stored != nil }, (*ui).resume},
 		{"rewind", "", false, "go back to before a prompt, with files or without", kept, func(u *ui, _ string) { u.rewind() }},
 		{"rules", "[remove]", false, "rules in force and where they come from", func(u *ui) bool { return u.Rules != nil }, (*ui).rules},
+		{"settings", "[KEY]", false, "settings in force and where they come from", func(u *ui) bool { return u.Explain != nil }, (*ui).explain},
 		{"status", "", false, "session, model, access, use", always, func(u *ui, _ string) { u.status() }},
 		{"stop", "", false, "stop everything that runs", always, func(u *ui, _ string) { u.stopAll() }},
 		{"tasks", "", false, "what runs", always, func(u *ui, _ string) { u.tasks() }},
@@ -76,6 +77,8 @@ func commandNamed(name string) command {
 		name = "model"
 	case "cost", "context":
 		name = "usage"
+	case "config":
+		name = "settings"
 	case "memory":
 		name = "rules"
 	case "ps", "ts":

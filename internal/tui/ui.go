@@ -59,6 +59,8 @@ type ui struct {
 	hint       string // one line below the prompt, until the next key
 	leaving    bool   // ctrl+c was pressed: the next one leaves
 	leavingNow bool   // the key under way is that next one
+	escaped    bool   // the key before cancelled nothing: the same again goes back
+	escapedNow bool   // the key under way does so
 	unfocused  bool
 	asked      string // in plain mode: the question that was written out
 	access     string // in plain mode: what was said of what the agent may do

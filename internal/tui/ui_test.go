@@ -283,3 +283,24 @@ func TestPastCalls(t *testing.T) {
 type past struct{ *fakeSession }
 
 func (s *past) Head() int64 { return int64(len(s.events)) }
+
+// TestEscTwice: on an empty prompt esc goes back only when it is pressed twice
+// in a row, soon, and while nothing runs.
+func TestEscTwice(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.types("\x1b")
+	b.hides("again goes back") // there is no prompt yet
+	b.happens("run", event.RunStarted{Prompt: "first thing"})
+	b.happens("run", event.RunTerminal{Terminal: "completed"})
+	b.types("\x1b")
+	b.shows("esc again goes back to an earlier prompt")
+	b.types("x\x7f")
+	b.types("\x1b")
+	b.hides("Go back to before")
+	b.pass(2 * time.Second)
+	b.types("\x1b")
+	b.hides("Go back to before")
+	b.types("\x1b")
+	b.shows("Go back to before  1 of 1")
+	b.shows("▸ first thing")
+}

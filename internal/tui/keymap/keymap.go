@@ -78,7 +78,7 @@ func defaults() []Row {
 		{Newline, []string{"shift+enter", "ctrl+j"}, "new line"},
 		{Queue, []string{"alt+enter"}, "send the prompt after the running turn"},
 		{Complete, []string{"tab"}, "take the completion; while a turn runs, queue the prompt"},
-		{Cancel, []string{"esc"}, "close what is open; stop the running turn"},
+		{Cancel, []string{"esc"}, "close what is open; stop the running turn; twice on an empty prompt: go back to an earlier one"},
 		{Search, []string{"ctrl+r"}, "search the prompts of before"},
 		{Older, []string{"ctrl+p"}, "the prompt before"},
 		{Newer, []string{"ctrl+n"}, "the prompt after"},
