@@ -49,6 +49,7 @@ func methods() map[string]method {
 		msp.MethodTaskBackground: command(backgroundTask),
 		msp.MethodTaskStop:       command(stopTask),
 		msp.MethodTaskStopAll:    command(stopAllTasks),
+		msp.MethodTaskList:       trial(msp.MethodTaskList, query(listTasks)),
 
 		msp.MethodModelList:   query(listModels),
 		msp.MethodMediaUpload: command(uploadMedia),
@@ -96,9 +97,29 @@ func granted(name msp.CapabilityName, m method) method {
 	return m
 }
 
+// trial refuses a method outside the stable surface to a client that did not
+// ask for the experimental interface.
+func trial(name string, m method) method {
+	run := m.run
+	m.run = func(k *call) (any, error) {
+		if !k.tries() {
+			return nil, msp.ExperimentalMethod(name)
+		}
+		return run(k)
+	}
+	return m
+}
+
+// tries reports whether the client asked for the experimental interface.
+func (c *conn) tries() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.caps.ExperimentalAPI
+}
+
 // experimental are methods that the protocol documents outside its stable
-// surface (MSP.md 7.5). None exists here; a client that did not ask for the
-// experimental interface is told that first.
+// surface (MSP.md 7.5) and that do not exist here; a client that did not ask
+// for the experimental interface is told that first.
 func experimental(name string) bool {
 	switch name {
 	case "account/read", "account/loginStart", "account/loginCancel", "account/logout",
@@ -106,7 +127,7 @@ func experimental(name string) bool {
 		"permissionProfile/list", "session/setPermissionProfile",
 		"settings/read", "settings/readSchema", "settings/writeValue", "settings/writeMany",
 		"worktree/list", "log/page", "log/streams", "log/subscribe", "log/unsubscribe",
-		"projection/list", "projection/read", "task/list":
+		"projection/list", "projection/read":
 		return true
 	}
 	return false
@@ -114,9 +135,7 @@ func experimental(name string) bool {
 
 // unknown refuses a method that this host does not have.
 func (c *conn) unknown(name string) *msp.Error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if experimental(name) && !c.caps.ExperimentalAPI {
+	if experimental(name) && !c.tries() {
 		return msp.ExperimentalMethod(name)
 	}
 	return msp.MethodNotFound(name)
