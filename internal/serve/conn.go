@@ -104,19 +104,65 @@ type conn struct {
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c := &conn{Server: s, ctx: ctx, cancel: cancel, greeted: make(chan struct{}), lanes: newLanes(), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
+	c := &conn{Server: s, ctx: ctx, cancel: cancel, greeted: make(chan struct{}), uploads: &uploads{open: map[uploadKey]*upload{}}, muted: map[string]bool{}, inFlight: map[msp.RequestId]bool{}}
 	c.out = newOutbox(out, s.opts.room, c.gapFrame)
+	c.lanes = newLanes(c.mayAnswer)
 	c.feeds = newFeeds(c)
 	s.client.Store(c)
 	stopList := c.watchList()
-	readErr := c.read(in)
+	readErr := c.read(whileHeard(ctx, in, c.out))
+	grace := s.opts.Grace
+	if ctx.Err() != nil {
+		grace = min(grace, hurry)
+	}
+	stop := c.out.impatient(grace)
+	defer stop()
+	// A signal may still come, and then there is less time.
+	stopHurry := context.AfterFunc(ctx, func() { c.out.impatient(min(grace, hurry)) })
 	c.lanes.wait()
 	c.closing.Store(true)
 	closeErr := s.opts.Host.Close(context.WithoutCancel(ctx))
-	c.feeds.wait(s.opts.Grace)
+	if ctx.Err() != nil {
+		grace = min(grace, hurry)
+	}
+	c.feeds.wait(grace)
 	stopList()
-	writeErr := c.out.close(s.opts.Grace)
+	stopHurry()
+	writeErr := c.out.close(grace)
 	return errors.Join(readErr, closeErr, writeErr)
+}
+
+// hurry is how long a client may read nothing at the end of a host that was
+// told to end: who told it does not wait long (MSP.md 3: 2 s after SIGTERM).
+const hurry = 500 * time.Millisecond
+
+// mayAnswer waits until there is room for one more answer. What waits on a
+// client that reads nothing is then bounded by what was read of it, and not by
+// what the answers to that would be.
+func (c *conn) mayAnswer() bool {
+	return c.out.roomy(c.ctx) && c.ctx.Err() == nil
+}
+
+// whileHeard is in, with its end brought about by the end of ctx and by the
+// failure of out: a client that has closed its side hears nothing of what its
+// sessions do, so they must not go on until it says something.
+func whileHeard(ctx context.Context, in io.Reader, out *outbox) io.Reader {
+	r, w := io.Pipe()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-out.done:
+		}
+		w.CloseWithError(io.EOF)
+	}()
+	go func() {
+		_, err := io.Copy(w, in)
+		if errors.Is(err, io.ErrClosedPipe) {
+			err = nil
+		}
+		w.CloseWithError(err)
+	}()
+	return r
 }
 
 // read takes frames until there are no more.

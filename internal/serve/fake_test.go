@@ -156,6 +156,7 @@ type fakeSession struct {
 	refuse   error // of the next command
 	onSubmit func(c host.Command, t host.TurnRequest)
 	onGoal   func()
+	asked    atomic.Int64 // how often the facts were wanted
 	watchers int
 }
 
@@ -176,6 +177,7 @@ func (s *fakeSession) say(run string, body event.Body) int64 {
 }
 
 func (s *fakeSession) Facts() host.Facts {
+	s.asked.Add(1)
 	return host.Facts{SessionID: s.id, Workspace: s.workspace, CreatedAt: s.created, Path: s.dir}
 }
 

@@ -10,12 +10,17 @@ const laneCapacity = 1024
 // of different sessions side by side: a long answer for one session does not
 // hold up an approval in another.
 type lanes struct {
+	// ready waits until the next request may be carried out. It reports false
+	// when none will be any more: what waits is let go.
+	ready   func() bool
 	mu      sync.Mutex
 	waiting map[string][]func()
 	running sync.WaitGroup
 }
 
-func newLanes() *lanes { return &lanes{waiting: map[string][]func(){}} }
+func newLanes(ready func() bool) *lanes {
+	return &lanes{ready: ready, waiting: map[string][]func(){}}
+}
 
 // do queues work for the lane of key, and reports false when it is full.
 func (l *lanes) do(key string, work func()) bool {
@@ -48,7 +53,9 @@ func (l *lanes) run(key string) {
 		queue[0] = nil
 		l.waiting[key] = queue[1:]
 		l.mu.Unlock()
-		work()
+		if l.ready() {
+			work()
+		}
 	}
 }
 

@@ -3,11 +3,14 @@ package serve
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
+func always() bool { return true }
+
 func TestLanesKeepTheOrderOfASession(t *testing.T) {
-	l := newLanes()
+	l := newLanes(always)
 	var mu sync.Mutex
 	got := map[string][]int{}
 	for n := range 100 {
@@ -30,7 +33,7 @@ func TestLanesKeepTheOrderOfASession(t *testing.T) {
 }
 
 func TestLanesDoNotWaitForEachOther(t *testing.T) {
-	l := newLanes()
+	l := newLanes(always)
 	block, ran := make(chan struct{}), make(chan struct{})
 	l.do("a", func() { <-block })
 	l.do("b", func() { close(ran) })
@@ -40,7 +43,7 @@ func TestLanesDoNotWaitForEachOther(t *testing.T) {
 }
 
 func TestLanesAreBounded(t *testing.T) {
-	l := newLanes()
+	l := newLanes(always)
 	block := make(chan struct{})
 	l.do("a", func() { <-block })
 	admitted := 0
@@ -53,5 +56,21 @@ func TestLanesAreBounded(t *testing.T) {
 	l.wait()
 	if admitted < laneCapacity-1 {
 		t.Errorf("a lane took %d, want about %d", admitted, laneCapacity)
+	}
+}
+
+func TestLanesLetGoOfWhatNobodyWillRead(t *testing.T) {
+	var stopped atomic.Bool
+	l := newLanes(func() bool { return !stopped.Load() })
+	block, ran := make(chan struct{}), 0
+	l.do("a", func() { <-block })
+	for range 10 {
+		l.do("a", func() { ran++ })
+	}
+	stopped.Store(true)
+	close(block)
+	l.wait()
+	if ran != 0 {
+		t.Errorf("%d requests were carried out for a client that is gone", ran)
 	}
 }

@@ -42,6 +42,7 @@ type outbox struct {
 	queue   [][]byte
 	bytes   int
 	holes   map[string]*hole
+	writes  int // how often the client took something
 	closed  bool
 	err     error // of the writer; nothing goes out after it
 	done    chan struct{}
@@ -150,6 +151,48 @@ func (o *outbox) roomy(ctx context.Context) bool {
 	return o.err == nil
 }
 
+// fail ends the writing. The lock is held.
+func (o *outbox) fail(err error) {
+	o.err, o.queue, o.bytes = err, nil, 0
+	o.changed.Broadcast()
+}
+
+// impatient gives a client up that takes nothing for the time of grace while
+// something waits for it, so that nothing waits for such a client when the host
+// is about to end. It holds until stop is called.
+func (o *outbox) impatient(grace time.Duration) (stop func()) {
+	over := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(grace)
+		defer tick.Stop()
+		seen := -1
+		for {
+			select {
+			case <-over:
+				return
+			case <-o.done:
+				return
+			case <-tick.C:
+			}
+			o.mu.Lock()
+			switch {
+			case len(o.queue) == 0:
+				seen = -1
+			case seen == o.writes:
+				o.fail(errNotRead)
+			default:
+				seen = o.writes
+			}
+			ended := o.err != nil
+			o.mu.Unlock()
+			if ended {
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(over) })
+}
+
 // run writes what is queued until the outbox is closed and empty.
 func (o *outbox) run() {
 	defer close(o.done)
@@ -174,6 +217,11 @@ func (o *outbox) run() {
 		_, err := o.w.Write(batch)
 
 		o.mu.Lock()
+		if o.err != nil { // given up meanwhile
+			o.mu.Unlock()
+			return
+		}
+		o.writes++
 		for _, data := range o.queue[:n] {
 			o.bytes -= len(data)
 		}
@@ -182,7 +230,7 @@ func (o *outbox) run() {
 			o.queue = nil // the array of a burst is not kept
 		}
 		if err != nil {
-			o.err, o.queue, o.bytes = err, nil, 0
+			o.fail(err)
 		}
 		o.settle()
 		o.changed.Broadcast()
@@ -203,7 +251,11 @@ func (o *outbox) close(grace time.Duration) error {
 	o.settle()
 	o.closed = true
 	o.changed.Broadcast()
+	given := o.err
 	o.mu.Unlock()
+	if given != nil {
+		return given
+	}
 	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {
