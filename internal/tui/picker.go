@@ -115,10 +115,16 @@ type confirmation struct {
 	lines []text.Line
 	yes   func()
 	no    func()
+
+	scroll, page int // of the last frame
 }
 
 func (c *confirmation) key(u *ui, k term.Key, action keymap.Action) {
 	switch {
+	case action == keymap.PageUp, action == keymap.Up:
+		c.scroll = max(0, c.scroll-max(1, c.page-1))
+	case action == keymap.PageDown, action == keymap.Down:
+		c.scroll += max(1, c.page-1)
 	case k.Name == "y" && k.Text != "":
 		u.confirm = nil
 		c.yes()
@@ -132,8 +138,12 @@ func (c *confirmation) key(u *ui, k term.Key, action keymap.Action) {
 
 func (c *confirmation) view(u *ui, w, room int) []text.Line {
 	out := text.WrapAll(c.lines, w, text.Of(0, "  "))
-	if n := len(out) - room + 1; n > 0 {
-		out = append(out[:max(0, room-2):max(0, room-2)], text.Of(text.Muted, fmt.Sprintf("  … %d more rows", n)))
+	// What is asked about has to be readable whole before it is answered.
+	if n := len(out); n > room-1 {
+		c.page = max(1, room-2)
+		c.scroll = max(0, min(c.scroll, n-c.page))
+		out = append(out[c.scroll:c.scroll+c.page:c.scroll+c.page], text.Cut(text.Of(text.Warn, fmt.Sprintf("  rows %d to %d of %d; %s and %s scroll",
+			c.scroll+1, c.scroll+c.page, n, u.Keys.Key(keymap.PageUp), u.Keys.Key(keymap.PageDown))), w))
 	}
 	return append(out, text.Of(text.Bold, "  y").Add(0, " yes   ").Add(text.Bold, "n").Add(0, " no"))
 }

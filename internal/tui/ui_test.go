@@ -304,3 +304,33 @@ func TestEscTwice(t *testing.T) {
 	b.shows("Go back to before  1 of 1")
 	b.shows("▸ first thing")
 }
+
+// TestLongConfirmation: what is asked about can be read whole on the smallest
+// screen before it is answered.
+func TestLongConfirmation(t *testing.T) {
+	b := newBench(t, 40, 10)
+	asked := 0
+	var files []string
+	for n := range 30 {
+		files = append(files, fmt.Sprintf("file-%02d", n))
+	}
+	b.u.Trust = func() (*TrustQuestion, error) {
+		return &TrustQuestion{Files: files, Decide: func(context.Context, bool) error { asked++; return nil }}, nil
+	}
+	b.u.askTrust()
+	b.draw()
+	seen := b.vt.Screen()
+	for range 20 {
+		b.types("\x1b[6~")
+		seen += b.vt.Screen()
+		b.shows("y yes   n no")
+	}
+	for _, f := range files {
+		if !strings.Contains(seen, f) {
+			t.Errorf("%s cannot be reached", f)
+		}
+	}
+	if asked > 0 || b.u.confirm == nil {
+		t.Error("scrolling answered the question")
+	}
+}
