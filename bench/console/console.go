@@ -149,8 +149,11 @@ func (c *Console) Type(s string) error {
 }
 
 // Echo types a key and says how long it took until the screen showed what it
-// made.
+// made. It is an error when that was there before.
 func (c *Console) Echo(ctx context.Context, key, shown string, limit time.Duration) (time.Duration, error) {
+	if Shows(shown)(c.Screen()) {
+		return 0, fmt.Errorf("%q is on the screen before its key is pressed; the screen: %s", shown, c.gist())
+	}
 	at := c.Await(Shows(shown))
 	before := time.Now()
 	if err := c.Type(key); err != nil {

@@ -1,6 +1,8 @@
 package subject
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,8 +52,14 @@ func museUI() *UI {
 func codexUI() *UI {
 	return &UI{
 		Open: words("-m", "gpt-5.5", "--dangerously-bypass-approvals-and-sandbox"), Submit: "\r", Streams: true,
-		Composer: func(screen string) bool {
-			return strings.Contains(screen, "›") && strings.Contains(screen, "gpt-5.5")
+		Composer: shows("Ask Codex"),
+		Configure: func(p Place) error {
+			path := filepath.Join(p.Home, ".codex", "config.toml")
+			have, err := os.ReadFile(path)
+			if err != nil {
+				return fmt.Errorf("read the settings of codex: %w", err)
+			}
+			return os.WriteFile(path, fmt.Appendf(have, "\n[projects.%q]\ntrust_level = \"trusted\"\n", p.Work), 0o600)
 		},
 	}
 }
