@@ -80,6 +80,7 @@ type Hub struct {
 	mu      sync.Mutex
 	live    map[string]*Live
 	opening map[string]chan struct{} // sessions that a call opens or closes
+	lost    []error                  // of sessions whose log failed
 	closed  bool
 }
 

@@ -34,7 +34,50 @@ func (h *Hub) Close(ctx context.Context) error {
 	for range live {
 		all = append(all, <-errs)
 	}
-	return errors.Join(all...)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return errors.Join(append(h.lost, all...)...)
+}
+
+// maxLost bounds the failures of sessions that Close reports.
+const maxLost = 16
+
+// breaks notes that the session's log failed. Nothing can be recorded any more
+// and what nobody recorded must not be shown, so the session is unloaded: who
+// follows it hears of that instead of waiting for the end of its turn, and can
+// resume it, which repairs the log. The lock is held.
+func (l *Live) breaks(err error) error {
+	if l.broken == nil {
+		l.broken = fmt.Errorf("session %s: %w", l.s.id, err)
+		if !l.closing {
+			go l.hub.drop(l)
+		}
+	}
+	return l.broken
+}
+
+// drop unloads a session whose log failed.
+func (h *Hub) drop(l *Live) {
+	leave, err := h.admit(context.Background(), l.s.id)
+	if err != nil {
+		return // the hub closes it
+	}
+	defer leave()
+	h.mu.Lock()
+	mine := h.live[l.s.id] == l
+	if mine {
+		delete(h.live, l.s.id)
+	}
+	h.mu.Unlock()
+	if !mine { // it was never opened, or is closed
+		return
+	}
+	err = l.close(context.Background(), "idle")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.lost) < maxLost {
+		h.lost = append(h.lost, err)
+	}
 }
 
 // close ends the session: what runs is stopped, its end is recorded, the lease

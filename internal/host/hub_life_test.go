@@ -140,7 +140,8 @@ func TestPromptsThatWaitEndWithTheSession(t *testing.T) {
 }
 
 // TestALogThatFails ends a session's work with an error, not with an answer
-// that is not kept.
+// that is not kept. The session is unloaded, so that nobody waits for more of
+// it, and goes on in the same host once the disk has room.
 func TestALogThatFails(t *testing.T) {
 	onUnix(t)
 	s := newStage(t)
@@ -156,23 +157,36 @@ func TestALogThatFails(t *testing.T) {
 	l, w := s.start()
 	s.talk(l, w, "one", "uno")
 	full.Store(true)
-	for range 2 {
-		_, err := l.Submit(t.Context(), s.cmd("turn/start"), host.TurnRequest{Text: "x"})
-		if err == nil || !strings.Contains(err.Error(), "no space left") {
-			t.Fatalf("got %v", err)
+	_, err := l.Submit(t.Context(), s.cmd("turn/start"), host.TurnRequest{Text: "x"})
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Fatalf("got %v", err)
+	}
+	select {
+	case err := <-w.end:
+		if !errors.Is(err, host.ErrClosed) {
+			t.Fatalf("who watches is told %v", err)
 		}
+	case <-time.After(time.Minute):
+		t.Fatal("who watches is told nothing")
+	}
+	if _, err := l.Submit(t.Context(), s.cmd("turn/start"), host.TurnRequest{Text: "x"}); err == nil {
+		t.Fatal("a prompt is taken that nobody can keep")
 	}
 	full.Store(false)
-	if err := s.hub.Close(t.Context()); err == nil {
-		t.Error("closing says nothing of it")
-	}
-	s.hub = nil
-	s.open()
 	again, err := s.hub.Resume(t.Context(), s.cmd("session/resume"), l.Facts().SessionID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.talk(again, watch(t, again, 0), "two", "dos")
+	if err := s.hub.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("closing says %v", err)
+	}
+	s.hub = nil
+	s.open()
+	if again, err = s.hub.Resume(t.Context(), s.cmd("session/resume"), l.Facts().SessionID); err != nil {
+		t.Fatal(err)
+	}
+	s.talk(again, watch(t, again, 0), "three", "tres")
 }
 
 type fillingDisk struct {

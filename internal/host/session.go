@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,8 +106,7 @@ func (l *Live) recordRun(run string, body event.Body) error {
 	}
 	r, err := l.s.rec.Record(event.Event{Run: run, Body: body})
 	if err != nil {
-		l.broken = fmt.Errorf("session %s: %w", l.s.id, err)
-		return l.broken
+		return l.breaks(err)
 	}
 	if l.turn == nil {
 		l.s.conv.Apply(r)

@@ -141,8 +141,8 @@ func (l *Live) carry(ctx context.Context, t *running, in Input, settings agent.S
 
 // ended settles what a turn left and goes on with what waits. The lock is held.
 func (l *Live) ended(t *running, err error) {
-	if err != nil && l.broken == nil {
-		l.broken = fmt.Errorf("session %s: %w", l.s.id, err)
+	if err != nil {
+		_ = l.breaks(err) // asked for below
 	}
 	l.wishes = append(l.wishes, t.inbox.rest()...)
 	for _, r := range l.late {
@@ -199,8 +199,8 @@ func (l *Live) takeBack(t *running) {
 
 // keep makes what was recorded durable.
 func (l *Live) keep() {
-	if err := l.s.rec.Commit(); err != nil && l.broken == nil {
-		l.broken = fmt.Errorf("session %s: %w", l.s.id, err)
+	if err := l.s.rec.Commit(); err != nil {
+		_ = l.breaks(err) // the next record says so
 	}
 }
 
