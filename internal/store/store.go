@@ -11,8 +11,9 @@
 //	session-admission-locks/session-v1-<id>.lock  lease by id, whatever the shard
 //
 // (seed 000, Data root; CLI.md 4). Invariants: ids are UUIDs and nothing else
-// ever becomes part of a path; no symlink below the data root is followed out
-// of it; directories are 0700 and files 0600; reading changes nothing.
+// ever becomes part of a path; no symlink below a directory of the data root is
+// followed out of it (sessions itself may be one, to another disk); directories
+// are 0700 and files 0600; reading changes nothing.
 package store
 
 import (
@@ -21,6 +22,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/openmuse/muse/internal/ident"
@@ -63,7 +65,11 @@ func Create(root, id string, now time.Time) (*Session, error) {
 	}
 	s := &Session{ID: id, root: root}
 	day := now.Local()
-	s.Dir = filepath.Join(root, sessionsDir, day.Format("2006"), day.Format("01"), day.Format("02"), id)
+	shard := day.Format("2006/01/02")
+	s.Dir = filepath.Join(root, sessionsDir, filepath.FromSlash(shard), id)
+	if err := unlinked(root, shard); err != nil {
+		return nil, fmt.Errorf("create session %s: %w", id, err)
+	}
 	if err := s.mkdir(s.Dir); err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -98,6 +104,26 @@ func (s *Session) mkdir(dir string) error {
 		s.made = append(s.made, filepath.Dir(dir))
 	}
 	return err
+}
+
+// unlinked refuses a shard that something other than directories leads to:
+// [Find] does not follow a link there, so what was written behind it would be
+// lost. sessions itself may be a link to another disk.
+func unlinked(root, shard string) error {
+	at := filepath.Join(root, sessionsDir)
+	for _, part := range strings.Split(filepath.ToSlash(shard), "/") {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !info.IsDir():
+			return fmt.Errorf("%s is not a directory", at)
+		}
+	}
+	return nil
 }
 
 // SyncDir makes the names in dir durable, and with them the directories that

@@ -408,3 +408,44 @@ func TestFreeBytes(t *testing.T) {
 		t.Errorf("nowhere has %d bytes free", n)
 	}
 }
+
+// TestCreateBehindALink holds that a session is never made where it is not
+// found again.
+func TestCreateBehindALink(t *testing.T) {
+	now := time.Date(2026, 10, 1, 12, 0, 0, 0, time.Local)
+	const id = "0199a0b1-0000-7000-8000-000000000001"
+	for _, tt := range []struct {
+		link string // in the data root
+		ok   bool
+	}{
+		{"sessions", true},
+		{"sessions/2026", false},
+		{"sessions/2026/10", false},
+		{"sessions/2026/10/01", false},
+	} {
+		t.Run(tt.link, func(t *testing.T) {
+			root, elsewhere := t.TempDir(), t.TempDir()
+			link := filepath.Join(root, filepath.FromSlash(tt.link))
+			if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(elsewhere, link); err != nil {
+				t.Skip("no symlinks here: ", err)
+			}
+			_, err := Create(root, id, now)
+			entries, readErr := os.ReadDir(elsewhere)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			if (err == nil) != tt.ok || (len(entries) > 0) != tt.ok {
+				t.Errorf("Create says %v and leaves %d entries behind the link", err, len(entries))
+			}
+			if !tt.ok {
+				return
+			}
+			if _, err := Find(root, id); err != nil {
+				t.Errorf("it is not found again: %v", err)
+			}
+		})
+	}
+}

@@ -191,6 +191,9 @@ func Restore(root string, t Trashed) (*Session, error) {
 		return nil, fmt.Errorf("restore session %s: %w", t.ID, err)
 	}
 	s := &Session{ID: t.ID, root: root, Dir: filepath.Join(root, sessionsDir, filepath.FromSlash(t.Shard), t.ID)}
+	if err := unlinked(root, t.Shard); err != nil {
+		return nil, fmt.Errorf("restore session %s: %w", t.ID, err)
+	}
 	if err := s.mkdir(filepath.Dir(s.Dir)); err != nil {
 		return nil, fmt.Errorf("restore session %s: %w", t.ID, err)
 	}
