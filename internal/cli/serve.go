@@ -25,8 +25,9 @@ EXIT STATUS
   1    the host failed
   2    usage error
   3    the configuration is wrong
-  4    a session is in use by another process
+  4    reserved: a session in use elsewhere is refused on the wire
   5    the protocol is switched off (MUSE_EXPERIMENTAL_SDK_ENABLED=off)
+  129  ended by SIGHUP
   130  ended by SIGINT
   143  ended by SIGTERM`
 
