@@ -41,7 +41,7 @@ type recorder struct {
 	runs     map[string]int64
 	watchers []*watching
 	subs     map[*subscription]struct{}
-	keep     bool    // keep every event in memory, only without a log
+	keep     bool // keep every event in memory, only without a log
 	kept     []event.Recorded
 	ended    bool  // nothing more will be shown
 	newest   int64 // sequence of the newest kept event: what the log adds of its own is none

@@ -50,26 +50,31 @@ func readOutput(k *call, p msp.ItemReadOutputParams) (msp.ItemReadOutputResult, 
 func (k *call) outputRef(v *view, p msp.ItemReadOutputParams) (msp.OutputRef, error) {
 	var found *msp.OutputRef
 	look := func(i msp.Item) {
-		if i.ItemID != p.ItemID {
-			return
-		}
 		for _, ref := range append([]msp.OutputRef{deref(i.OutputRef), deref(i.PatchRef)}, i.ChildPromptRefs...) {
 			if ref.ID != "" && (ref.ID == p.OutputRef || ref.URI == p.OutputRef) {
 				found = &ref
 			}
 		}
 	}
-	err := v.suffix(k.ctx, 0, func(n fold.Kept) {
-		switch n.Method {
-		case msp.NoteItemStarted, msp.NoteItemUpdated, msp.NoteItemCompleted:
-			var shown struct {
-				Item msp.Item `json:"item"`
-			}
-			if json.Unmarshal(n.Params, &shown) == nil { // we wrote it
-				look(shown.Item)
-			}
+	shown := func(n fold.Kept) {
+		if n.Item != p.ItemID {
+			return
 		}
-	})
+		var shown struct {
+			Item msp.Item `json:"item"`
+		}
+		if json.Unmarshal(n.Params, &shown) == nil { // we wrote it
+			look(shown.Item)
+		}
+	}
+	// Most outputs that are asked for belong to what was shown last.
+	for _, n := range v.Newest() {
+		shown(n)
+	}
+	var err error
+	if found == nil && !v.Whole() {
+		err = v.suffix(k.ctx, 0, shown)
+	}
 	if err == nil && found == nil {
 		err = msp.OutputNotFound(p.SessionID, p.ItemID, p.OutputRef)
 	}

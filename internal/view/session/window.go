@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -132,6 +133,9 @@ func (v *View) shrink() {
 
 // window is what is kept, oldest first.
 func (v *View) window() []Kept { return v.kept[v.from:] }
+
+// Newest is what is kept in memory, oldest first. It is not to be changed.
+func (v *View) Newest() []Kept { return slices.Clip(v.window()) }
 
 // Whole says that nothing was let go.
 func (v *View) Whole() bool { return v.gone == 0 }
