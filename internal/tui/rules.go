@@ -3,7 +3,7 @@ package tui
 import (
 	"context"
 	_ "embed"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/openmuse/muse/internal/host"
@@ -36,15 +36,6 @@ type Kept struct {
 	Forget func(context.Context) error
 }
 
-// grant is an answer that holds for the session.
-type grant struct{ approval, rule string }
-
-// takesBack is a session whose answers can be taken back.
-type takesBack interface {
-	// TakeBack takes back what the answer to an approval allowed for the
-	// session; what runs goes on.
-	TakeBack(ctx context.Context, c host.Command, approvalID string) error
-}
 
 // granted notes an answer that holds for the session. Answers die with the
 // process that was given them, so those of before are not in force.
@@ -58,12 +49,12 @@ func (v *conversation) granted(p *msp.ApprovalResolvedParams) {
 	}
 	id := v.u.session.Facts().SessionID
 	if v.u.grants == nil {
-		v.u.grants = map[string][]grant{}
+		v.u.grants = map[string][]string{}
 	}
-	v.u.grants[id] = append(v.u.grants[id], grant{p.ApprovalID, rule})
+	v.u.grants[id] = append(v.u.grants[id], rule)
 }
 
-func (u *ui) sessionGrants() []grant {
+func (u *ui) sessionGrants() []string {
 	if u.session == nil {
 		return nil
 	}
@@ -78,7 +69,7 @@ func (u *ui) rules(words string) {
 	case "remove":
 		u.removeRule()
 	default:
-		u.hint = "/rules lists them, /rules remove takes back what you allowed"
+		u.hint = "/rules lists them, /rules remove takes back what you kept"
 	}
 }
 
@@ -101,7 +92,7 @@ func (u *ui) listRules() {
 			u.ruleRow(r)
 		}
 		for _, g := range u.sessionGrants() {
-			u.ruleRow(Rule{Text: "allow " + g.rule, Origin: "your answer, for this session"})
+			u.ruleRow(Rule{Text: "allow " + g, Origin: "your answer, until this session is closed"})
 		}
 		if len(b.Rules)+len(u.sessionGrants()) == 0 {
 			u.say(text.Muted, "no rule beside the built-in ones; muse permission rules --programs lists those")
@@ -110,7 +101,7 @@ func (u *ui) listRules() {
 			u.say(text.Warn, n)
 		}
 		if len(u.removable()) > 0 {
-			u.say(text.Muted, "/rules remove takes back what you allowed")
+			u.say(text.Muted, "/rules remove takes back what you kept")
 		}
 	})
 }
@@ -133,18 +124,13 @@ func (u *ui) ruleRow(r Rule) {
 // removable are the answers that can be taken back.
 func (u *ui) removable() []pickRow {
 	var rows []pickRow
-	if _, ok := u.session.(takesBack); ok {
-		for n, g := range u.sessionGrants() {
-			rows = append(rows, pickRow{id: fmt.Sprint("s", n), label: "allow " + oneLine(g.rule), detail: "for this session"})
-		}
-	}
 	if u.KeptRules != nil {
 		kept, err := u.KeptRules()
 		if err != nil {
 			u.fault(err)
 		}
 		for n, k := range kept {
-			rows = append(rows, pickRow{id: fmt.Sprint("k", n), label: oneLine(k.Text), detail: "kept for this workspace; open sessions have it until they end"})
+			rows = append(rows, pickRow{id: strconv.Itoa(n), label: oneLine(k.Text), detail: "kept for this workspace; open sessions have it until they end"})
 		}
 	}
 	return rows
@@ -153,18 +139,13 @@ func (u *ui) removable() []pickRow {
 func (u *ui) removeRule() {
 	p := &picker{title: "Take back", rows: u.removable()}
 	if len(p.rows) == 0 {
-		u.hint = "there is no answer that could be taken back"
+		u.hint = "no answer was kept for this workspace; one for a session ends with it"
 		return
 	}
-	grants := u.sessionGrants()
 	p.chosen = func(r pickRow) {
-		var n int
-		if _, err := fmt.Sscan(r.id[1:], &n); err != nil {
+		n, err := strconv.Atoi(r.id)
+		if err != nil {
 			u.fault(err)
-			return
-		}
-		if r.id[0] == 's' {
-			u.takeBackGrant(grants[n])
 			return
 		}
 		kept, err := u.KeptRules()
@@ -181,28 +162,6 @@ func (u *ui) removeRule() {
 		})
 	}
 	u.pick = p
-}
-
-func (u *ui) takeBackGrant(g grant) {
-	id := u.session.Facts().SessionID
-	u.send("openmuse/takeBack", func(command string) any {
-		return map[string]any{"sessionId": id, "commandId": command, "approvalId": g.approval}
-	}, func(ctx context.Context, s Session, c host.Command) error {
-		return s.(takesBack).TakeBack(ctx, c, g.approval)
-	}, func(err error) {
-		if err != nil {
-			u.fault(err)
-			return
-		}
-		var rest []grant
-		for _, other := range u.grants[id] {
-			if other != g {
-				rest = append(rest, other)
-			}
-		}
-		u.grants[id] = rest
-		u.say(text.Muted, "taken back: allow "+oneLine(g.rule))
-	})
 }
 
 //go:embed init.md

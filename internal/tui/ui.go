@@ -66,7 +66,7 @@ type ui struct {
 	access     string // in plain mode: what was said of what the agent may do
 	running    bool   // in plain mode: it was said that a turn runs
 	sent       map[string]outgoing
-	grants     map[string][]grant // answers that hold for the session, by session
+	grants     map[string][]string // answers that hold for the session, by session
 	pictures   []attached         // of the draft
 	// pictureCount numbers pictures, so that no two of a session are named alike.
 	pictureCount int
