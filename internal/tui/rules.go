@@ -36,7 +36,6 @@ type Kept struct {
 	Forget func(context.Context) error
 }
 
-
 // granted notes an answer that holds for the session. Answers die with the
 // process that was given them, so those of before are not in force.
 func (v *conversation) granted(p *msp.ApprovalResolvedParams) {

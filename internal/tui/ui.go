@@ -67,7 +67,7 @@ type ui struct {
 	running    bool   // in plain mode: it was said that a turn runs
 	sent       map[string]outgoing
 	grants     map[string][]string // answers that hold for the session, by session
-	pictures   []attached         // of the draft
+	pictures   []attached          // of the draft
 	// pictureCount numbers pictures, so that no two of a session are named alike.
 	pictureCount int
 	reading      bool      // the clipboard
