@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,12 +47,19 @@ func expandBraces(w *syntax.Word) ([][]syntax.WordPart, bool) {
 	if !ok || len(out) > maxBraceWords {
 		return [][]syntax.WordPart{parts}, false
 	}
-	for _, p := range out {
-		if strayBrace(p) {
-			ok = false
-		}
+	left := strayBrace
+	if len(out) > 1 {
+		left = anyBrace // beside braces that stay it is not certain which belong together
 	}
-	return out, ok
+	return out, !slices.ContainsFunc(out, left)
+}
+
+// anyBrace reports unquoted braces of either kind.
+func anyBrace(parts []syntax.WordPart) bool {
+	return slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		return ok && unquotedIndex(lit.Value, "{}") >= 0
+	})
 }
 
 // strayBrace reports braces that were left as text although a comma or range
