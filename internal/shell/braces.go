@@ -63,9 +63,10 @@ func anyBrace(parts []syntax.WordPart) bool {
 }
 
 // strayBrace reports braces that were left as text although a comma or range
-// inside them suggests that somebody meant an expansion.
+// behind one that opens suggests that somebody meant an expansion. That one which
+// closes stands between them says nothing: bash takes "{},a}" for an expansion.
 func strayBrace(parts []syntax.WordPart) bool {
-	open, inner := false, false
+	opens, open, inner := false, false, false
 	for _, p := range parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok {
@@ -77,17 +78,20 @@ func strayBrace(parts []syntax.WordPart) bool {
 			case '\\':
 				i++
 			case '{':
-				open = true
+				opens, open = true, true
 			case '}':
+				if inner {
+					return true
+				}
 				open = false
 			case ',':
-				inner = inner || open
+				inner = inner || opens
 			case '.':
-				inner = inner || (open && i+1 < len(s) && s[i+1] == '.')
+				inner = inner || (opens && i+1 < len(s) && s[i+1] == '.')
 			}
 		}
 	}
-	return inner
+	return inner && open
 }
 
 // expandParts multiplies out the alternatives of a list of parts.
