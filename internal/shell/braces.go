@@ -64,7 +64,7 @@ func anyBrace(parts []syntax.WordPart) bool {
 
 // strayBrace reports braces that were left as text although a comma or range
 // behind one that opens suggests that somebody meant an expansion. That one which
-// closes stands between them says nothing: bash takes "{},a}" for an expansion.
+// closes stands between them says nothing: bash makes three words of "x{},,}".
 func strayBrace(parts []syntax.WordPart) bool {
 	opens, open, inner := false, false, false
 	for _, p := range parts {
