@@ -255,12 +255,7 @@ func (st *scan) excerpt(line []byte, match bool) string {
 			}
 		}
 		end = min(begin+maxShown, len(line))
-		for begin > 0 && !utf8.RuneStart(line[begin]) {
-			begin--
-		}
-		for end < len(line) && !utf8.RuneStart(line[end]) {
-			end--
-		}
+		begin, end = runeStart(line, begin), runeStart(line, end)
 	}
 	text := strings.ToValidUTF8(string(line[begin:end]), "\uFFFD")
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
@@ -271,6 +266,17 @@ func (st *scan) excerpt(line []byte, match bool) string {
 		text += "…"
 	}
 	return text
+}
+
+// runeStart is where the character begins that at lies in. In bytes that are no
+// text it stays where it is.
+func runeStart(line []byte, at int) int {
+	for i := at; i < len(line) && i > at-utf8.UTFMax && i >= 0; i-- {
+		if utf8.RuneStart(line[i]) {
+			return i
+		}
+	}
+	return at
 }
 
 // wide searches a file in UTF-16, decoded as a whole.

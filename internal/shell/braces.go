@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,18 +47,26 @@ func expandBraces(w *syntax.Word) ([][]syntax.WordPart, bool) {
 	if !ok || len(out) > maxBraceWords {
 		return [][]syntax.WordPart{parts}, false
 	}
-	for _, p := range out {
-		if strayBrace(p) {
-			ok = false
-		}
+	left := strayBrace
+	if len(out) > 1 {
+		left = anyBrace // beside braces that stay it is not certain which belong together
 	}
-	return out, ok
+	return out, !slices.ContainsFunc(out, left)
+}
+
+// anyBrace reports unquoted braces of either kind.
+func anyBrace(parts []syntax.WordPart) bool {
+	return slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		return ok && unquotedIndex(lit.Value, "{}") >= 0
+	})
 }
 
 // strayBrace reports braces that were left as text although a comma or range
-// inside them suggests that somebody meant an expansion.
+// behind one that opens suggests that somebody meant an expansion. That one which
+// closes stands between them says nothing: bash makes three words of "x{},,}".
 func strayBrace(parts []syntax.WordPart) bool {
-	open, inner := false, false
+	opens, open, inner := false, false, false
 	for _, p := range parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok {
@@ -69,17 +78,20 @@ func strayBrace(parts []syntax.WordPart) bool {
 			case '\\':
 				i++
 			case '{':
-				open = true
+				opens, open = true, true
 			case '}':
+				if inner {
+					return true
+				}
 				open = false
 			case ',':
-				inner = inner || open
+				inner = inner || opens
 			case '.':
-				inner = inner || (open && i+1 < len(s) && s[i+1] == '.')
+				inner = inner || (opens && i+1 < len(s) && s[i+1] == '.')
 			}
 		}
 	}
-	return inner
+	return inner && open
 }
 
 // expandParts multiplies out the alternatives of a list of parts.

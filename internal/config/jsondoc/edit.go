@@ -109,7 +109,7 @@ func (d *Document) insert(n *Node, key string, value jsontext.Value) error {
 	indent := ""
 	if i := strings.LastIndexByte(space, '\n'); i >= 0 {
 		// The distance to the line above is kept, blank lines between are not.
-		indent = space[i+1:]
+		indent = lineStart(space[i+1:])
 		space = d.newline() + indent
 	}
 	text := "," + space + string(quoted) + colon + string(d.format(value, indent))
@@ -145,11 +145,19 @@ func (d *Document) lineIndent(offset int) string {
 func (d *Document) indentUnit() string {
 	if d.root.kind == '{' && len(d.root.kids) > 0 {
 		space := d.spaceBefore(d.root.kids[0].keyStart)
-		if i := strings.LastIndexByte(space, '\n'); i >= 0 && i+1 < len(space) {
-			return space[i+1:]
+		if i := strings.LastIndexByte(space, '\n'); i >= 0 {
+			if unit := lineStart(space[i+1:]); unit != "" {
+				return unit
+			}
 		}
 	}
 	return "  "
+}
+
+// lineStart is the part of white space that can begin a line: JSON allows
+// carriage returns anywhere between tokens, an indentation has none.
+func lineStart(space string) string {
+	return space[strings.LastIndexByte(space, '\r')+1:]
 }
 
 func (d *Document) multiline() bool {

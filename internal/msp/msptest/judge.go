@@ -40,6 +40,7 @@ const (
 type request struct {
 	method    string // empty for a frame that is none
 	commandID string
+	sessionID string
 }
 
 // NewJudge judges a connection from its first frame on.
@@ -94,20 +95,14 @@ func (j *Judge) Client(line []byte) {
 	if json.Unmarshal(f.Params, &common) != nil {
 		common.CommandID = ""
 	}
-	j.waiting[*f.ID] = request{method: f.Method, commandID: common.CommandID}
-	switch f.Method {
-	case msp.MethodInitialize:
+	j.waiting[*f.ID] = request{method: f.Method, commandID: common.CommandID, sessionID: common.SessionID}
+	if f.Method == msp.MethodInitialize {
 		j.initializing = *f.ID
 		if common.Capabilities != nil && j.phase == fresh {
 			for _, m := range common.Capabilities.OptOutNotificationMethods {
 				j.muted[m] = !msp.Protected(m)
 			}
 		}
-	case msp.MethodSessionResume, msp.MethodViewSubscribe, msp.MethodViewUnsubscribe:
-		// What follows may begin anywhere.
-		delete(j.cursors, common.SessionID)
-		j.folds[common.SessionID] = NewFold()
-		j.folds[common.SessionID].Gap()
 	}
 }
 
@@ -282,6 +277,14 @@ func (j *Judge) response(line []byte, f frame) []error {
 		return c.faults
 	}
 	c.typed("", f.Result, reflect.TypeOf(spec.Result()).Elem())
+	switch asked.method {
+	case msp.MethodSessionResume, msp.MethodViewSubscribe, msp.MethodViewUnsubscribe:
+		// What follows the reply may begin anywhere; what came before it goes on
+		// with an earlier subscription.
+		delete(j.cursors, asked.sessionID)
+		j.folds[asked.sessionID] = NewFold()
+		j.folds[asked.sessionID].Gap()
+	}
 	var echo struct {
 		CommandID *string `json:"commandId"`
 	}

@@ -61,6 +61,16 @@ func hostnameOperand(j *judge, a *scanned) {
 	}
 }
 
+// lsofNames holds a machine's name that lsof would look up: the question for it
+// leaves the machine.
+func lsofNames(j *judge, a *scanned) {
+	for _, w := range j.args {
+		if !w.Known || strings.Contains(w.Value, "@") {
+			j.atLeast(Unknown, "lsof looks up a machine's name: "+w.Text)
+		}
+	}
+}
+
 // judgeCd looks at where the shell goes: a place of secrets makes every file
 // name behind it one.
 func judgeCd(j *judge) {

@@ -120,6 +120,14 @@ func readers() []group {
 			danger: []string{"-s", "--set"}, loose: true, text: true, fn: dateOperand,
 		}),
 		read(`hostname`, rule{loose: true, fn: hostnameOperand, only: strings.Fields(`-f -s -i -I -d -A -y --fqdn --long --short --ip-address --all-ip-addresses --domain --all-fqdns`)}),
+		read(`netstat`, rule{operands: ignores, only: strings.Fields(`-a -c -e -g -i -l -n -o -p -r -s -t -u -v -w -x -4 -6
+			--all --tcp --udp --unix --raw --listening --numeric --programs --extend --route --interfaces --statistics --timers --wide`)}),
+		read(`ss`, rule{operands: ignores, only: strings.Fields(`-a -e -H -i -l -m -n -o -O -p -s -t -u -w -x -0 -4 -6
+			--all --tcp --udp --unix --raw --listening --numeric --processes --extended --info --memory --options --summary --no-header --oneline`)}),
+		read(`lsof`, rule{
+			syntax: syntax{values: "acdpu", optional: "giFLs"}, operands: reads, fn: lsofNames,
+			only: strings.Fields(`-a -b -c -d -F -g -i -l -L -n -N -o -O -p -P -R -s -t -u -U -v -w -x`),
+		}),
 		read(`find`, rule{whole: judgeFind}),
 		read(`fd fdfind`, rule{
 			syntax: syntax{values: "dteESocj", long: []string{"--max-depth", "--min-depth", "--type", "--extension", "--exclude", "--size", "--owner", "--changed-within", "--changed-before", "--max-results", "--base-directory", "--search-path", "--format", "--color", "--threads"}},

@@ -67,6 +67,9 @@ var npmSyntax = syntax{values: "wCF", long: []string{"--workspace", "--filter", 
 var npmOptions = []string{"--script-shell", "--node-options", "--userconfig", "--globalconfig", "--registry", "--global", "--location", "--call", "--package", "--node-arg", "--config", "--npmrc"}
 
 func judgeNpm(j *judge) {
+	if j.name == "npm" && len(j.args) == 1 && j.args[0].Value == "-v" && !j.s.Appended {
+		return
+	}
 	j.atLeast(Project, "runs code of the project")
 	j.here("project code")
 	a := j.scan(j.args, &npmSyntax)
