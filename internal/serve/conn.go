@@ -111,24 +111,24 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.client.Store(c)
 	stopList := c.watchList()
 	readErr := c.read(whileHeard(ctx, in, c.out))
-	grace := s.opts.Grace
-	if ctx.Err() != nil {
-		grace = min(grace, hurry)
+	short := min(s.opts.Grace, hurry)
+	grace := func() time.Duration {
+		if ctx.Err() != nil {
+			return short
+		}
+		return s.opts.Grace
 	}
-	stop := c.out.impatient(grace)
+	stop := c.out.impatient(grace())
 	defer stop()
 	// A signal may still come, and then there is less time.
-	stopHurry := context.AfterFunc(ctx, func() { c.out.impatient(min(grace, hurry)) })
+	stopHurry := context.AfterFunc(ctx, func() { c.out.impatient(short) })
 	c.lanes.wait()
 	c.closing.Store(true)
 	closeErr := s.opts.Host.Close(context.WithoutCancel(ctx))
-	if ctx.Err() != nil {
-		grace = min(grace, hurry)
-	}
-	c.feeds.wait(grace)
+	c.feeds.wait(grace())
 	stopList()
 	stopHurry()
-	writeErr := c.out.close(grace)
+	writeErr := c.out.close(grace())
 	return errors.Join(readErr, closeErr, writeErr)
 }
 
