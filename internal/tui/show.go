@@ -218,7 +218,8 @@ func (v *conversation) outputRows(i msp.Item, limit int) []text.Line {
 		}
 		rows = append([]text.Line{text.Of(text.Muted, cut)}, rows[n-limit:]...)
 	}
-	if i.Truncated {
+	// Of a call that was cut off the row above says so: there is no more to see.
+	if i.Truncated && i.Status != msp.ItemStatusCancelled && i.Status != msp.ItemStatusTimedOut {
 		rows = append(rows, text.Of(text.Muted, "  │ … the output was longer than what is shown here"))
 	}
 	return rows
