@@ -117,7 +117,7 @@ func TestTUIRules(t *testing.T) {
 	p.until("deny git push …")
 	p.until("not from here")
 	p.until("approvals.json")
-	p.until("your answer, for this session")
+	p.until("your answer, until this session is closed")
 	p.ask("/rules remove")
 	p.seen("Take back")
 	p.keys("frobnicate\r")

@@ -137,9 +137,11 @@ func (p *onTerminal) ask(prompt string) {
 	p.keys("\r")
 }
 
-// leave quits and waits for the process.
+// leave quits once no turn is running, which ctrl+c would stop, and waits for
+// the process.
 func (p *onTerminal) leave() {
 	p.t.Helper()
+	p.gone(" stops")
 	p.keys("\x03")
 	p.seen("again leaves")
 	p.keys("\x03")
