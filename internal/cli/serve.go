@@ -105,17 +105,8 @@ type wireChoices struct {
 func (o *serveOptions) register(f *pflag.FlagSet) {
 	f.SortFlags = false
 	f.BoolVar(&o.noSessionLog, "no-session-log", false, "keep nothing on disk: sessions end with the host")
-	f.StringVar(&o.provider, "provider", "", "model provider: meta, openai, openai-chat, anthropic, echo, script, or one of settings.json")
-	f.StringVar(&o.model, "model", "", "model `id`")
-	f.StringVar(&o.effort, "reasoning-effort", "", "none, minimal, low, medium, high, xhigh, max or ultra")
-	f.StringVar(&o.baseURL, "base-url", "", "address of the model service")
-	f.StringVar(&o.script, "script", "", "recorded model `file` for --provider script")
-	f.IntVar(&o.echoDelay, "echo-delay-ms", 0, "wait before the echo provider answers")
-	f.BoolVar(&o.trustWorkspace, "trust-workspace", false, "trust the workspaces of this run: load their rules files")
-	f.BoolVar(&o.disableSandbox, "disable-sandbox", false, "run shell commands without the OS sandbox")
-	f.StringVar(&o.sandboxNetwork, "sandbox-network", "", "restricted, enabled or proxy-only")
-	f.BoolVar(&o.disableWrite, "disable-write", false, "remove the tools that write files")
-	f.BoolVar(&o.disableShell, "disable-shell", false, "remove the shell tools")
+	o.registerModel(f)
+	o.registerBounds(f)
 
 	f.StringVar(&o.listen, "listen", "", "")
 	f.StringVar(&o.wire.approvalMode, "approval-mode", "", "")
