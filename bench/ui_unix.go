@@ -46,7 +46,7 @@ type terminalSubject struct {
 	report uiReport
 
 	frame, key []*sample // wall: from the start to it
-	idle, rest []*sample // CPU, resident memory
+	idle       []*sample // CPU and resident memory
 	echo       []*sample // one for each key
 	resume     []*sample
 	out        bool

@@ -25,14 +25,6 @@ func (p *onTerminal) letGo() {
 	}
 }
 
-// decide waits until a question takes keys, and presses one.
-func (p *onTerminal) decide(key string) {
-	p.t.Helper()
-	p.seen("Run this command?")
-	p.gone("keys are taken in a moment")
-	p.keys(key)
-}
-
 var freely = []string{"--disable-sandbox", "--disable-approval", "--trust-workspace"}
 
 func openScript(t *testing.T, home, ws, replies string, args ...string) *onTerminal {
