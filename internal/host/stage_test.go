@@ -311,6 +311,12 @@ func until[T event.Body](w *watcher, fits func(T, event.Recorded) bool) T {
 	}
 }
 
+// saying fits an answer. The end of a turn does not tell it to a watcher who
+// reads behind in the log.
+func saying(text string) func(event.AssistantMessage, event.Recorded) bool {
+	return func(b event.AssistantMessage, _ event.Recorded) bool { return b.Text == text }
+}
+
 func terminalOf(run string) func(event.RunTerminal, event.Recorded) bool {
 	return func(_ event.RunTerminal, r event.Recorded) bool { return r.Run == run }
 }
