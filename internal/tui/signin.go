@@ -119,8 +119,7 @@ func (u *ui) keepKey(s Service, key, model string, then func()) {
 }
 
 func (u *ui) askServer(then func()) {
-	e := &entry{title: "Address of the server", help: "such as http://127.0.0.1:11434/v1", closed: func() { u.signIn(then) }}
-	e.words.Set("http://127.0.0.1:11434/v1")
+	e := &entry{title: "Address of the server", help: "an Ollama of this machine is offered", offer: "http://127.0.0.1:11434/v1", closed: func() { u.signIn(then) }}
 	e.taken = func(address string) {
 		type served struct {
 			full   string
@@ -135,7 +134,6 @@ func (u *ui) askServer(then func()) {
 			if err != nil {
 				u.fault(err)
 				u.askServer(then)
-				u.entry.words.Clear()
 				u.entry.words.Set(address)
 				return
 			}
@@ -208,9 +206,12 @@ func (u *ui) logout() {
 	}
 }
 
-// entry asks for one line of text; a secret one is not shown.
+// entry asks for one line of text; a secret one is not shown. An offer is what
+// an empty line stands for: what is typed or pasted takes its place, rather
+// than being written behind it.
 type entry struct {
 	title, help string
+	offer       string
 	secret      bool
 	words       compose.Buffer
 	taken       func(string)
@@ -225,11 +226,20 @@ func (e *entry) key(u *ui, k term.Key, action keymap.Action) {
 	case keymap.Submit:
 		words := strings.TrimSpace(e.words.Text())
 		if words == "" {
+			words = e.offer
+		}
+		if words == "" {
 			u.hint = "nothing was typed"
 			return
 		}
 		u.entry = nil
 		e.taken(words)
+	case keymap.Complete, keymap.Right, keymap.End:
+		if e.offer != "" && e.words.Empty() {
+			e.words.Set(e.offer) // to be written on
+			return
+		}
+		editKey(&e.words, k, action)
 	case keymap.Newline, keymap.Up, keymap.Down:
 	default:
 		editKey(&e.words, k, action)
@@ -247,7 +257,11 @@ func (e *entry) view(u *ui, w int) []text.Line {
 		shown = &compose.Buffer{}
 		shown.Set(strings.Repeat("•", min(40, len([]rune(e.words.Text())))))
 	}
-	out = append(out, shown.View(text.Of(text.Accent, "  › "), w, 3)...)
+	rows := shown.View(text.Of(text.Accent, "  › "), w, 3)
+	if e.offer != "" && e.words.Empty() {
+		rows[0] = text.Cut(append(rows[0], text.Of(text.Muted, e.offer)...), w)
+	}
+	out = append(out, rows...)
 	help := fmt.Sprintf("  %s; %s takes it, %s goes back", e.help, u.Keys.Key(keymap.Submit), u.Keys.Key(keymap.Cancel))
 	return append(out, text.Wrap(text.Of(text.Muted, help), w, text.Of(0, "  "))...)
 }

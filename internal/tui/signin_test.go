@@ -87,6 +87,36 @@ func TestSignInGoesBack(t *testing.T) {
 	}
 }
 
+// TestOfferedAddress: an address that is typed or pasted takes the place of the
+// one that is offered; one that fails is there to be mended, and tab takes the
+// offer into the line.
+func TestOfferedAddress(t *testing.T) {
+	var asked []string
+	b, _ := signInBench(t, &SignIn{
+		Missing: "no key", Services: []Service{{ID: "one", Label: "One"}},
+		Served: func(_ context.Context, a string) (string, []string, error) {
+			asked = append(asked, a)
+			return "", nil, errors.New("no server answers")
+		},
+	})
+	b.types("server\r")
+	b.shows("›  http://127.0.0.1:11434/v1")
+	b.paste("http://127.0.0.1:1/v1\n")
+	b.types("\r")
+	b.answered()
+	b.shows("› http://127.0.0.1:1/v1")
+	b.types("x\r") // behind what failed
+	b.answered()
+	b.types("\x15\t2\r") // emptied, the offer taken and written on
+	b.answered()
+	b.types("\x15\r")
+	b.answered()
+	want := "http://127.0.0.1:1/v1, http://127.0.0.1:1/v1x, http://127.0.0.1:11434/v12, http://127.0.0.1:11434/v1"
+	if got := strings.Join(asked, ", "); got != want {
+		t.Errorf("asked %s\nwant  %s", got, want)
+	}
+}
+
 // TestModelOfAnotherProvider: the list names the provider, and both the list
 // and words choose it with its model.
 func TestModelOfAnotherProvider(t *testing.T) {
