@@ -102,7 +102,7 @@ func (s *Screen) differences(rows []string) {
 		for at < i {
 			if at+1 < len(s.live) {
 				n := min(i, len(s.live)-1) - at
-				s.buf.WriteString("\x1b[" + strconv.Itoa(n) + "B")
+				s.down(n)
 				at += n
 				continue
 			}
@@ -115,12 +115,21 @@ func (s *Screen) differences(rows []string) {
 	if len(rows) < len(s.live) {
 		to := len(rows)
 		if to > at {
-			s.buf.WriteString("\x1b[" + strconv.Itoa(to-at) + "B")
+			s.down(to - at)
 			at = to
 		}
 		s.buf.WriteString("\r\x1b[J")
 	}
 	s.up(at)
+}
+
+// down moves n rows down. Line feeds scroll where the terminal has become
+// shorter than it is known to be; the sequence that moves the cursor would stop
+// at the edge, and the way back up lead into what is printed.
+func (s *Screen) down(n int) {
+	for range n {
+		s.buf.WriteByte('\n')
+	}
 }
 
 // up parks the cursor n rows above.
