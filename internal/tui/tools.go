@@ -37,32 +37,35 @@ func argsOf(i msp.Item) callArgs {
 	return a
 }
 
-// callVerb says what a call does, or did.
+// callVerb says what a call does, or did; of one that was not allowed, what it
+// would have done.
 func callVerb(i msp.Item) string {
-	running := i.Status == msp.ItemStatusInProgress
-	verb := func(now, then string) string {
-		if running {
+	verb := func(now, then, not string) string {
+		switch i.Status {
+		case msp.ItemStatusInProgress:
 			return now
+		case msp.ItemStatusRejected:
+			return not
 		}
 		return then
 	}
 	switch i.Tool {
 	case "bash", "shell":
-		return verb("Running", "Ran")
+		return verb("Running", "Ran", "Run")
 	case "bash_input":
-		return verb("Typing", "Typed")
+		return verb("Typing", "Typed", "Type")
 	case "read_file":
-		return verb("Reading", "Read")
+		return verb("Reading", "Read", "Read")
 	case "edit_file":
-		return verb("Editing", "Edited")
+		return verb("Editing", "Edited", "Edit")
 	case "write_file":
-		return verb("Writing", "Wrote")
+		return verb("Writing", "Wrote", "Write")
 	case "search_files":
-		return verb("Searching", "Searched")
+		return verb("Searching", "Searched", "Search")
 	case "write_todos":
-		return verb("Planning", "Planned")
+		return verb("Planning", "Planned", "Plan")
 	case "request_user_input":
-		return verb("Asking", "Asked")
+		return verb("Asking", "Asked", "Ask")
 	}
 	if i.Kind == msp.ItemKindUserShell {
 		return "!"
