@@ -251,6 +251,10 @@ func (u *ui) diff() {
 }
 
 func (u *ui) stopAll() {
+	if u.view.turn == "" && len(u.view.fold.Tasks()) == 0 {
+		u.hint = "nothing runs"
+		return
+	}
 	u.interrupt()
 	if len(u.view.fold.Tasks()) == 0 {
 		return

@@ -86,6 +86,7 @@ func (u *ui) setModelOf(provider, id string) {
 
 func (u *ui) effort(words string) {
 	levels := []string{"minimal", "low", "medium", "high", "xhigh", "max"}
+	known := slices.Concat([]string{"none"}, levels, []string{"ultra"}) // what --reasoning-effort takes; the list offers the usual ones
 	set := func(level string) {
 		u.send(msp.MethodSessionSetReasoningEffort, func(id string) any {
 			return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": id, "reasoningEffort": level}
@@ -98,6 +99,10 @@ func (u *ui) effort(words string) {
 		})
 	}
 	if words != "" {
+		if !slices.Contains(known, words) {
+			u.hint = fmt.Sprintf("there is no effort %q: there are %s", words, strings.Join(known, ", "))
+			return
+		}
 		set(words)
 		return
 	}

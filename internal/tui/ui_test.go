@@ -9,6 +9,7 @@ import (
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/msp"
 	"github.com/openmuse/muse/internal/tui/term"
 )
 
@@ -332,5 +333,38 @@ func TestLongConfirmation(t *testing.T) {
 	}
 	if asked > 0 || b.u.confirm == nil {
 		t.Error("scrolling answered the question")
+	}
+}
+
+// TestEffortThatIsNone: a word that is no effort is named and not set.
+func TestEffortThatIsNone(t *testing.T) {
+	b := newBench(t, 100, 24)
+	b.types("/effort bogus\r")
+	b.shows(`there is no effort "bogus": there are none, minimal, low, medium, high, xhigh, max, ultra`)
+}
+
+// TestStopWithNothingRunning: it is said that there is nothing to stop.
+func TestStopWithNothingRunning(t *testing.T) {
+	b := newBench(t, 80, 24)
+	b.types("/stop\r")
+	b.shows("nothing runs")
+}
+
+// TestCallVerb: what was not allowed is not said to have been done.
+func TestCallVerb(t *testing.T) {
+	for _, c := range []struct {
+		tool   string
+		status msp.ItemStatus
+		want   string
+	}{
+		{"bash", msp.ItemStatusInProgress, "Running"},
+		{"bash", msp.ItemStatusFailed, "Ran"},
+		{"bash", msp.ItemStatusRejected, "Run"},
+		{"write_file", msp.ItemStatusRejected, "Write"},
+		{"edit_file", msp.ItemStatusCompleted, "Edited"},
+	} {
+		if got := callVerb(msp.Item{Kind: msp.ItemKindToolCall, Tool: c.tool, Status: c.status}); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.status, got, c.want)
+		}
 	}
 }
