@@ -180,6 +180,6 @@ func TestTUIDiffAfterTrust(t *testing.T) {
 	p.keys("y")
 	p.seen("ask for something")
 	p.ask("/diff")
-	p.until("✗ git diff: ")
+	p.until("✗ git rev-parse: ")
 	p.leave()
 }

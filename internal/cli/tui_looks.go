@@ -172,14 +172,30 @@ const diffLimit = 10 * time.Second
 func (r *tuiRun) diff(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, diffLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="+os.DevNull,
-		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD")
+	if _, err := r.git(ctx, "rev-parse", "--git-dir"); err != nil {
+		return "", err // outside a repository git diff answers with all of its usage
+	}
+	base := "HEAD"
+	if _, err := r.git(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		// Before the first commit everything that was added is new.
+		empty, err := r.git(ctx, "hash-object", "-t", "tree", "--stdin") // of no input
+		if err != nil {
+			return "", err
+		}
+		base = strings.TrimSpace(empty)
+	}
+	return r.git(ctx, "diff", "--no-ext-diff", "--no-textconv", "--no-color", base)
+}
+
+// git is what one git command of the workspace prints.
+func (r *tuiRun) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)...)
 	cmd.Dir = r.root
 	cmd.WaitDelay = time.Second
 	var out, why bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &why
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("git diff: %s", oneLine(why.String()+" "+err.Error(), 300))
+		return "", fmt.Errorf("git %s: %s", args[0], oneLine(why.String()+" "+err.Error(), 300))
 	}
 	return out.String(), nil
 }
