@@ -64,6 +64,7 @@ func newRootCmd(env *Env) *cobra.Command {
 	openTUI(root, env)
 	root.AddCommand(commands(env)...)
 	strictFlags(root)
+	strictArgs(root)
 	return root
 }
 
