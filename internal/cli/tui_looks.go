@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,9 @@ func (r *tuiRun) looks(o *tui.Options) error {
 	}
 	if n := settings.Node("tui", "verbose_output"); n != nil {
 		word, err := n.Text()
+		if err == nil && !slices.Contains([]string{"less", "edits", "more"}, word) {
+			err = fmt.Errorf("tui.verbose_output: there is no %q: there are less, edits, more", word)
+		}
 		if err != nil {
 			fault(err)
 		}

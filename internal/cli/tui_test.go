@@ -372,12 +372,13 @@ func TestTUIKeymapFaults(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	settings := `{"schema_version":1,"tui":{"theme":"mine","themes":{"mine":{"accent":"bright-blue bold"}},"keymap":{"app.fly":["ctrl+x"],"app.details":["alt+o"]}}}`
+	settings := `{"schema_version":1,"tui":{"theme":"mine","themes":{"mine":{"accent":"bright-blue bold"}},"verbose_output":"loud","keymap":{"app.fly":["ctrl+x"],"app.details":["alt+o"]}}}`
 	if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := openTerminal(t, home, ws, "--provider", "echo", "--trust-workspace")
 	p.until(`there is no action "app.fly"`)
+	p.until(`tui.verbose_output: there is no "loud": there are less, edits, more`)
 	p.seen("ask for something")
 	p.keys("\x1bo")
 	p.seen("no tool call to show yet")
