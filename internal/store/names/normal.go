@@ -46,7 +46,7 @@ func Normalize(text string) (string, error) {
 	}
 	switch n := utf8.RuneCountInString(name); {
 	case n < MinLength || n > MaxLength:
-		return bad(fmt.Sprintf("it has %d characters, not %d to %d", n, MinLength, MaxLength))
+		return bad(fmt.Sprintf("its length is %d, not %d to %d characters", n, MinLength, MaxLength))
 	case strings.HasPrefix(name, "-"):
 		return bad("it begins like an option")
 	case !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
