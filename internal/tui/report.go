@@ -115,7 +115,7 @@ func (u *ui) usageRows() {
 func (u *ui) tasks() {
 	u.view.gap("remark")
 	if len(u.view.open) == 0 {
-		u.say(text.Muted, "nothing runs")
+		u.say(text.Muted, "no turn and no call runs") // a command left in the background is no call any more
 		return
 	}
 	for _, i := range u.view.open {

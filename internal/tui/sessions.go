@@ -252,7 +252,7 @@ func (u *ui) diff() {
 
 func (u *ui) stopAll() {
 	if u.view.turn == "" && len(u.view.fold.Tasks()) == 0 {
-		u.hint = "nothing runs"
+		u.hint = "no turn and no call runs"
 		return
 	}
 	u.interrupt()

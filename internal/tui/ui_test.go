@@ -347,7 +347,7 @@ func TestEffortThatIsNone(t *testing.T) {
 func TestStopWithNothingRunning(t *testing.T) {
 	b := newBench(t, 80, 24)
 	b.types("/stop\r")
-	b.shows("nothing runs")
+	b.shows("no turn and no call runs")
 }
 
 // TestCallVerb: what was not allowed is not said to have been done.
