@@ -106,11 +106,19 @@ func (u *ui) effort(words string) {
 		set(words)
 		return
 	}
-	p := &picker{title: "Effort", chosen: func(r pickRow) { set(r.id) }}
-	for n, l := range levels {
+	p := &picker{title: "Effort", chosen: func(r pickRow) {
+		if r.id != "" {
+			set(r.id)
+		}
+	}}
+	e := u.view.fold.State().ReasoningEffort
+	if e == nil {
+		p.rows = append(p.rows, pickRow{label: "the model's own", detail: "in use"})
+	}
+	for _, l := range levels {
 		r := pickRow{id: l, label: l}
-		if e := u.view.fold.State().ReasoningEffort; e != nil && string(e.ReasoningEffort) == l {
-			r.detail, p.at = "in use", n
+		if e != nil && string(e.ReasoningEffort) == l {
+			r.detail, p.at = "in use", len(p.rows)
 		}
 		p.rows = append(p.rows, r)
 	}

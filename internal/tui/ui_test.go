@@ -343,6 +343,17 @@ func TestEffortThatIsNone(t *testing.T) {
 	b.shows(`there is no effort "bogus": there are none, minimal, low, medium, high, xhigh, max, ultra`)
 }
 
+// TestEffortListStartsWhereItStands: the key that accepts changes nothing.
+func TestEffortListStartsWhereItStands(t *testing.T) {
+	b := newBench(t, 100, 24)
+	b.types("/effort\r")
+	b.shows("the model's own")
+	b.types("\r")
+	if strings.Contains(b.vt.Text(), "effort: minimal") {
+		t.Errorf("an effort was set:\n%s", b.vt.Text())
+	}
+}
+
 // TestStopWithNothingRunning: it is said that there is nothing to stop.
 func TestStopWithNothingRunning(t *testing.T) {
 	b := newBench(t, 80, 24)
