@@ -140,7 +140,8 @@ func (p *plan) Equip(s *host.Session, people host.People) (*host.Equipment, erro
 	}
 	gear := &host.Equipment{
 		Loop: p.loopConfig(), Guard: p.guard, Branch: p.branch, SelectModel: p.selectModel, Regrant: p.regrant,
-		Background: p.tools.Background, Close: p.close,
+		Background: p.tools.Background, InBackground: p.tools.InBackground, StopBackground: p.tools.StopBackground,
+		Close: p.close,
 	}
 	if !p.opts.disableShell {
 		gear.UserShell = p.userShell

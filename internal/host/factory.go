@@ -64,6 +64,10 @@ type Equipment struct {
 	// Background lets a call return while its command goes on; false when it
 	// cannot.
 	Background func(task string) bool
+	// InBackground lists the commands that run while no call waits for them, and
+	// StopBackground ends them; nil where no commands run.
+	InBackground   func() []tool.InBackground
+	StopBackground func()
 	// UserShell runs a person's command line; nil where no commands run.
 	UserShell func(ctx context.Context, c tool.Call, line string) tool.Result
 	// Close ends what runs in the background and removes what was temporary.

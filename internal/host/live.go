@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/openmuse/muse/internal/event"
+	"github.com/openmuse/muse/internal/tool"
 )
 
 // Facts are what can be said of a session without reading what happened in it.
@@ -146,6 +147,8 @@ type LiveSession interface {
 	Background(ctx context.Context, c Command, taskID string) error
 	Stop(ctx context.Context, c Command, taskID string) error
 	StopAll(ctx context.Context, c Command) error
+	// InBackground lists the commands that run while no call waits for them.
+	InBackground() []tool.InBackground
 	// Rewind takes the conversation back to before a turn; with files it also
 	// restores the files that tools changed since. Preview says what would
 	// change.

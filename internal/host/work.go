@@ -169,7 +169,8 @@ func (l *Live) Stop(ctx context.Context, c Command, taskID string) error {
 	return err
 }
 
-// StopAll ends every running call and every command of a person.
+// StopAll ends every running call, every command of a person and every command
+// in the background.
 func (l *Live) StopAll(ctx context.Context, c Command) error {
 	_, err := l.once(ctx, c, func() (string, error) {
 		l.tasks.stopAll()
@@ -178,7 +179,19 @@ func (l *Live) StopAll(ctx context.Context, c Command) error {
 		}
 		return "", nil
 	})
+	if err == nil && l.gear.StopBackground != nil {
+		l.gear.StopBackground()
+	}
 	return err
+}
+
+// InBackground lists the commands that run while no call waits for them, the
+// oldest first.
+func (l *Live) InBackground() []tool.InBackground {
+	if l.gear.InBackground == nil {
+		return nil
+	}
+	return l.gear.InBackground()
 }
 
 // Background lets a turn go on while one of its calls does.

@@ -178,6 +178,8 @@ func (s *fakeSession) say(run string, body event.Body) int64 {
 
 func (s *fakeSession) Facts() host.Facts {
 	s.asked.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return host.Facts{SessionID: s.id, Workspace: s.workspace, CreatedAt: s.created, Path: s.dir}
 }
 

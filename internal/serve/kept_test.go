@@ -25,8 +25,10 @@ func TestAStoredSessionIsReadFromItsKeptView(t *testing.T) {
 	started, s := c.start()
 	id := started.Session.SessionID
 	must[msp.ViewUnsubscribeResult](c, msp.MethodViewUnsubscribe, msp.ViewUnsubscribeParams{SessionID: id}) // nobody follows what is said now
-	c.host.mu.Lock()
+	s.mu.Lock()
 	s.dir = filepath.Join(dir, "session.jsonl")
+	s.mu.Unlock()
+	c.host.mu.Lock()
 	c.host.unloaded[id] = true
 	c.host.mu.Unlock()
 	if err := os.WriteFile(s.dir, []byte("a log\n"), 0o600); err != nil {
@@ -38,7 +40,8 @@ func TestAStoredSessionIsReadFromItsKeptView(t *testing.T) {
 		s.say(run, event.AssistantMessage{MessageID: "m" + run, Text: "answer"})
 		s.say(run, event.RunTerminal{Terminal: "completed"})
 	}
-	for n := range keepEvery {
+	turns := keepEvery/3 + 1 // of three records each: enough to be kept
+	for n := range turns {
 		turn(n)
 	}
 	whole := false
@@ -56,9 +59,9 @@ func TestAStoredSessionIsReadFromItsKeptView(t *testing.T) {
 	if diff := cmp.Diff(first, read(1)); diff != "" {
 		t.Errorf("from the kept view (-whole +kept):\n%s", diff)
 	}
-	turn(keepEvery)
+	turn(turns)
 	later := read(4)
-	if later.Session.TurnCount != keepEvery+1 {
+	if later.Session.TurnCount != int64(turns)+1 {
 		t.Errorf("%d turns", later.Session.TurnCount)
 	}
 	c.host.replayed.Store(0)

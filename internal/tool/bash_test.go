@@ -41,6 +41,29 @@ func until(t *testing.T, s *Set, first chunk, want string) chunk {
 	return c
 }
 
+// TestInBackground: a command is in the background while no call waits for it,
+// and can be stopped by a person; the model is told who stopped it.
+func TestInBackground(t *testing.T) {
+	told := 0
+	s, _ := newSet(t, func(o *Options) { o.BackgroundEnd = func(BackgroundEnd) { told++ } })
+	if got := s.InBackground(); len(got) != 0 {
+		t.Errorf("nothing was started, yet there is %+v", got)
+	}
+	c := chunkOf(t, call(t, s, "bash", m{"command": "echo up; sleep 600", "yield_time_ms": 100}))
+	got := s.InBackground()
+	if len(got) != 1 || got[0].SessionID != c.SessionID || got[0].Command != "echo up; sleep 600" || got[0].Began.IsZero() {
+		t.Fatalf("in the background: %+v", got)
+	}
+	s.StopBackground()
+	if got := s.InBackground(); len(got) != 0 {
+		t.Errorf("still there: %+v", got)
+	}
+	end := call(t, s, "bash_input", m{"session_id": c.SessionID})
+	if !strings.Contains(end.Text, "stopped by the person") || told != 0 {
+		t.Errorf("told %d times of an end by itself; got %s", told, end.Text)
+	}
+}
+
 func TestBashResultForm(t *testing.T) {
 	s, _ := newSet(t, nil)
 	r := call(t, s, "bash", m{"command": "echo musetooltest2", "description": "Echo test string"})

@@ -38,6 +38,7 @@ type command struct {
 	proc        *process.Process
 	out         *process.Output
 	owner       Call // the call that started it
+	began       time.Time
 	ended       chan struct{}
 
 	mu       sync.Mutex
@@ -97,7 +98,7 @@ func (s *Set) start(ctx context.Context, call Call, o startOptions) (*command, *
 	}
 	c := &command{
 		id: s.cmds.nextID(), line: o.command, description: o.description, tty: o.tty,
-		set: s, owner: call, ended: make(chan struct{}),
+		set: s, owner: call, began: time.Now(), ended: make(chan struct{}),
 	}
 	c.out = process.NewOutput(s.opt.MaxOutputBytes, func() (*os.File, error) { return s.spool.open(call, "bash") }, nil)
 	c.watch(call)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
+	"github.com/openmuse/muse/internal/tool"
 	"github.com/openmuse/muse/internal/tui/keymap"
 	"github.com/openmuse/muse/internal/tui/screen"
 	"github.com/openmuse/muse/internal/tui/term"
@@ -25,6 +26,20 @@ type fakeSession struct {
 	decided []host.Decision
 	sent    []host.TurnRequest
 	settled []host.Settlement
+	behind  []tool.InBackground
+}
+
+func (s *fakeSession) InBackground() []tool.InBackground {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.behind
+}
+
+func (s *fakeSession) StopAll(context.Context, host.Command) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.behind = nil
+	return nil
 }
 
 func (s *fakeSession) Facts() host.Facts {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/openmuse/muse/internal/tool"
 	"github.com/openmuse/muse/internal/tui/text"
 )
 
@@ -114,11 +115,24 @@ func (u *ui) usageRows() {
 // tasks prints what runs.
 func (u *ui) tasks() {
 	u.view.gap("remark")
-	if len(u.view.open) == 0 {
-		u.say(text.Muted, "no turn and no call runs") // a command left in the background is no call any more
+	background := u.inBackground()
+	if len(u.view.open)+len(background) == 0 {
+		u.say(text.Muted, "nothing runs")
 		return
 	}
 	for _, i := range u.view.open {
 		u.out(u.view.callLine(i)...)
 	}
+	for _, c := range background {
+		u.say(text.Plain, "& "+oneLine(c.Command)+"  "+spent(u.Now().Sub(c.Began))+" in the background")
+	}
+	u.say(text.Muted, "/stop ends all of it")
+}
+
+// inBackground are the commands that run while no call waits for them.
+func (u *ui) inBackground() []tool.InBackground {
+	if u.session == nil {
+		return nil
+	}
+	return u.session.InBackground()
 }

@@ -251,17 +251,27 @@ func (u *ui) diff() {
 }
 
 func (u *ui) stopAll() {
-	if u.view.turn == "" && len(u.view.fold.Tasks()) == 0 {
-		u.hint = "no turn and no call runs"
+	background := len(u.inBackground())
+	if u.view.turn == "" && len(u.view.fold.Tasks()) == 0 && background == 0 {
+		u.hint = "nothing runs"
 		return
 	}
-	u.interrupt()
-	if len(u.view.fold.Tasks()) == 0 {
+	if u.view.turn != "" {
+		u.interrupt()
+	}
+	if len(u.view.fold.Tasks()) == 0 && background == 0 {
 		return
 	}
 	u.send(msp.MethodTaskStopAll, func(id string) any {
 		return map[string]any{"sessionId": u.session.Facts().SessionID, "commandId": id}
-	}, func(ctx context.Context, s Session, c host.Command) error { return s.StopAll(ctx, c) }, nil)
+	}, func(ctx context.Context, s Session, c host.Command) error { return s.StopAll(ctx, c) }, func(err error) {
+		switch {
+		case err != nil:
+			u.fault(err)
+		case background > 0:
+			u.view.remark(text.Muted, "stopped "+plural(background, "command", "commands")+" in the background")
+		}
+	})
 }
 
 // editDraft opens the draft in the person's editor.

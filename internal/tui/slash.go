@@ -61,8 +61,8 @@ func commands() []command {
 		{"rules", "[remove]", false, "rules in force and where they come from", func(u *ui) bool { return u.Rules != nil }, (*ui).rules},
 		{"settings", "[KEY]", false, "settings in force and where they come from", func(u *ui) bool { return u.Explain != nil }, (*ui).explain},
 		{"status", "", false, "session, model, access, use", always, func(u *ui, _ string) { u.status() }},
-		{"stop", "", false, "stop the turn and the calls that run", always, func(u *ui, _ string) { u.stopAll() }},
-		{"tasks", "", false, "the calls that run", always, func(u *ui, _ string) { u.tasks() }},
+		{"stop", "", false, "stop the turn, the calls and what runs in the background", always, func(u *ui, _ string) { u.stopAll() }},
+		{"tasks", "", false, "the calls that run, and the commands in the background", always, func(u *ui, _ string) { u.tasks() }},
 		{"theme", "[NAME]", false, "choose the colours", always, (*ui).theme},
 		{"usage", "", false, "tokens and cost", always, func(u *ui, _ string) { u.usage() }},
 	}

@@ -29,6 +29,9 @@ func (u *ui) statusLine(w int) text.Line {
 		add(100, text.Bad|text.Reverse|text.Bold, " "+s+" ")
 	}
 	add(80, text.Muted, u.approvalWord())
+	if n := len(u.inBackground()); n > 0 {
+		add(75, text.Warn, fmt.Sprintf("%d in the background", n))
+	}
 	if st.EffectiveModel != nil {
 		add(70, text.Muted, st.EffectiveModel.ModelID)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/openmuse/muse/internal/event"
 	"github.com/openmuse/muse/internal/host"
 	"github.com/openmuse/muse/internal/msp"
+	"github.com/openmuse/muse/internal/tool"
 	"github.com/openmuse/muse/internal/tui/term"
 )
 
@@ -358,7 +359,23 @@ func TestEffortListStartsWhereItStands(t *testing.T) {
 func TestStopWithNothingRunning(t *testing.T) {
 	b := newBench(t, 80, 24)
 	b.types("/stop\r")
-	b.shows("no turn and no call runs")
+	b.shows("nothing runs")
+}
+
+// TestBackgroundIsSeen: a command that no call waits for is named, and stopped
+// when everything is.
+func TestBackgroundIsSeen(t *testing.T) {
+	b := newBench(t, 100, 24)
+	b.s.behind = []tool.InBackground{{SessionID: "exec-1", Command: "make serve\x1b[2J", Began: b.now}}
+	b.types("/tasks\r")
+	b.shows("1 in the background")
+	b.shows("& make serve")
+	b.types("/stop\r")
+	b.answered()
+	b.shows("stopped 1 command in the background")
+	if screen := b.vt.Screen(); strings.Contains(screen, "1 in the background") {
+		t.Errorf("the status line still has it:\n%s", screen)
+	}
 }
 
 // TestCallVerb: what was not allowed is not said to have been done.
